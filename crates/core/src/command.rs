@@ -685,27 +685,32 @@ impl Command {
     /// The streams that events of this command may go to.
     #[must_use]
     pub fn written_streams(&self) -> Vec<StreamId> {
-        let (sessions, memory) = (StreamId::sessions(), StreamId::memory());
         match self {
-            Self::LogEntry(_) | Self::ResolveBlocker { .. } => vec![sessions, memory],
+            Self::LogEntry(_) | Self::ResolveBlocker { .. } => {
+                vec![StreamId::sessions(), StreamId::memory()]
+            }
             // Who retires answers the question about it, if there is one.
             Self::DoubtMemories(_) | Self::RetireMemory { .. } => {
-                vec![StreamId::of_run(RunId::PROJECT), memory]
+                vec![StreamId::of_run(RunId::PROJECT), StreamId::memory()]
             }
             Self::AddMemory(_) | Self::NoticeMemory { .. } | Self::ImportMemories(_) => {
-                vec![memory]
+                vec![StreamId::memory()]
             }
             Self::StartAttempt { run, memories, .. } if !memories.is_empty() => {
-                vec![StreamId::of_run(*run), memory]
+                vec![StreamId::of_run(*run), StreamId::memory()]
             }
-            Self::NoteCall(_) => vec![sessions],
+            Self::NoteCall(_) => vec![StreamId::sessions()],
             Self::TurnFace { .. } => vec![StreamId::files()],
-            Self::TakeFile(_) => vec![sessions, memory, StreamId::of_run(RunId::PROJECT)],
+            Self::TakeFile(_) => vec![
+                StreamId::sessions(),
+                StreamId::memory(),
+                StreamId::of_run(RunId::PROJECT),
+            ],
             // What people and agents come to with an item is logged as well.
             Self::StartRun { run, .. }
             | Self::ReleaseRun { run, .. }
             | Self::SkipItem { run, .. }
-            | Self::RetryItem { run, .. } => vec![StreamId::of_run(*run), sessions],
+            | Self::RetryItem { run, .. } => vec![StreamId::of_run(*run), StreamId::sessions()],
             // And what it teaches is remembered.
             Self::EndAttempt { run, .. }
             | Self::EndGate { run, .. }
@@ -716,8 +721,16 @@ impl Command {
             | Self::TakeEdits { run, .. }
             | Self::DecideRequest { run, .. }
             | Self::Inject { run, .. }
-            | Self::Decide { run, .. } => vec![StreamId::of_run(*run), sessions, memory],
-            Self::TellAttempt(told) => vec![StreamId::of_run(told.run), sessions, memory],
+            | Self::Decide { run, .. } => vec![
+                StreamId::of_run(*run),
+                StreamId::sessions(),
+                StreamId::memory(),
+            ],
+            Self::TellAttempt(told) => vec![
+                StreamId::of_run(told.run),
+                StreamId::sessions(),
+                StreamId::memory(),
+            ],
             Self::PlanRun(_)
             | Self::TakeRun { .. }
             | Self::TargetRun { .. }

@@ -61,101 +61,6 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
     let it = &mut story;
     match command {
         Command::PlanRun(plan) => planning::plan_run(it, plan)?,
-        Command::LogEntry(_)
-        | Command::NoteCall(_)
-        | Command::TellAttempt(_)
-        | Command::AddMemory(_)
-        | Command::NoticeMemory { .. }
-        | Command::RetireMemory { .. }
-        | Command::ImportMemories(_)
-        | Command::DoubtMemories(_)
-        | Command::ResolveBlocker { .. } => decide_about_memory(it, command)?,
-        Command::TurnFace { .. }
-        | Command::TakeFile(_)
-        | Command::AskAboutFile { .. }
-        | Command::SettleFile { .. }
-        | Command::TakeEdits { .. } => decide_about_file(it, command)?,
-        Command::StartRun { .. }
-        | Command::TakeRun { .. }
-        | Command::ContinueRun { .. }
-        | Command::ReleaseRun { .. }
-        | Command::JoinRun { .. }
-        | Command::HoldRun { .. }
-        | Command::LoseRunner { .. }
-        | Command::PauseRun { .. }
-        | Command::InterruptRun { .. } => decide_about_runner(it, command)?,
-        Command::TargetRun { .. }
-        | Command::EnterLanes { .. }
-        | Command::TakeLane { .. }
-        | Command::LeaveLane { .. }
-        | Command::LoseWork { .. }
-        | Command::StepMerge { .. }
-        | Command::StepPullRequest { .. }
-        | Command::LandRun { .. }
-        | Command::EndLanding { .. } => decide_about_unit(it, command)?,
-        Command::StartAttempt { .. }
-        | Command::EndAttempt { .. }
-        | Command::AnswerAttempt { .. } => decide_about_attempt(it, command)?,
-        Command::StartBaseline { .. }
-        | Command::StartGate { .. }
-        | Command::EndGate { .. }
-        | Command::AskForMerge { .. }
-        | Command::StepWaits { .. }
-        | Command::StartCommit { .. }
-        | Command::EndCommit { .. } => decide_about_gate(it, command)?,
-        Command::AskPause { .. }
-        | Command::AskStop { .. }
-        | Command::ResumeRun { .. }
-        | Command::SkipItem { .. }
-        | Command::RetryItem { .. }
-        | Command::AskPerson { .. }
-        | Command::Decide { .. }
-        | Command::DecideRequest { .. }
-        | Command::Inject { .. } => decide_for_person(it, command)?,
-        Command::StartNotification(subject) => notifying::start_notification(it, subject),
-        Command::EndNotification { subject, error } => {
-            notifying::end_notification(it, subject, error.as_deref());
-        }
-    }
-    settle_run(it, command);
-    Ok(story.into_drafts())
-}
-
-/// What follows in the run of a command: items that get ready, the state of the run, and
-/// what is asked of people.
-fn settle_run(it: &mut EventBuffer<'_>, command: &Command) {
-    // Nothing about a run follows from who knows of it.
-    if let Command::StartNotification(_) | Command::EndNotification { .. } = command {
-        return;
-    }
-    // A run that is planned is new, or stands where its plan says.
-    let settles = !matches!(command, Command::PlanRun(_));
-    if let Some(run) = command
-        .run_id()
-        .filter(|run| settles && *run != RunId::PROJECT)
-    {
-        let sees_whole_tree = needs_whole_tree(command)
-            || (can_fail_item(command) && settling::has_failure_strategy(it, run));
-        if sees_whole_tree {
-            settling::skip_dependents(it, run);
-            settling::update_ready_items(it, run);
-        }
-        settling::update_run_state(it, run, sees_whole_tree);
-    }
-    if let Some(run) = command.run_id() {
-        requests::reopen_deferred(it, run);
-        agent_edits::drop_finished_edits(it, run);
-        merge_needed::settle_items_question(it, run);
-    }
-}
-
-/// What a command about the sessions and the memory leads to.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about the sessions and the memory alone"
-)]
-fn decide_about_memory(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), Refusal> {
-    match command {
         Command::LogEntry(entry) => recording::log_entry(it, (**entry).clone()),
         Command::NoteCall(noted) => it.append(Event::CallNoted(noted.clone())),
         Command::TellAttempt(told) => recording::import_attempt(it, told)?,
@@ -175,20 +80,6 @@ fn decide_about_memory(it: &mut EventBuffer<'_>, command: &Command) -> Result<()
             task_id,
             resolution,
         } => recording::resolve_blocker(it, spec.as_deref(), task_id.as_deref(), resolution)?,
-        _ => unreachable!(
-            "`decide` calls this for the commands about the sessions and the memory alone"
-        ),
-    }
-    Ok(())
-}
-
-/// What a command about a native file leads to.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about native files alone"
-)]
-fn decide_about_file(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), Refusal> {
-    match command {
         Command::TurnFace { path, face, on } => recording::set_native_file(it, path, face, *on),
         Command::TakeFile(taken) => file_import::import_file(it, taken)?,
         Command::AskAboutFile {
@@ -204,34 +95,11 @@ fn decide_about_file(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), 
             };
             it.ask_about_file(*run, path, text, Vec::new(), || ways.clone());
         }
-        Command::SettleFile { run, path, why } => it.settle_file_decisions(*run, path, why),
-        Command::TakeEdits {
-            run,
-            token,
-            file,
-            edits,
-            word,
-        } => {
-            let changes = PlanFileEdits {
-                run: *run,
-                token: *token,
-                file,
-                edits,
-            };
-            editing::apply_edits(it, &changes, word)?;
+        Command::StartNotification(subject) => notifying::start_notification(it, subject),
+        Command::EndNotification { subject, error } => {
+            notifying::end_notification(it, subject, error.as_deref());
         }
-        _ => unreachable!("`decide` calls this for the commands about native files alone"),
-    }
-    Ok(())
-}
-
-/// What a command about the runners of a run leads to.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about the runners of a run alone"
-)]
-fn decide_about_runner(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), Refusal> {
-    match command {
+        Command::SettleFile { run, path, why } => it.settle_file_decisions(*run, path, why),
         Command::StartRun {
             run,
             owner,
@@ -252,29 +120,6 @@ fn decide_about_runner(it: &mut EventBuffer<'_>, command: &Command) -> Result<()
             runner::start_run(it, *run, &invocation)?;
         }
         Command::TakeRun { run, owner } => people::take_dead_run(it, *run, owner)?,
-        Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
-        Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
-        Command::JoinRun { run, owner, lock } => joining::join_run(it, *run, owner, lock)?,
-        Command::HoldRun { run, token } => joining::take_over_run(it, (*run, *token))?,
-        Command::LoseRunner { run, token, lost } => {
-            joining::record_lost_runner(it, (*run, *token), *lost)?;
-        }
-        Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,
-        Command::InterruptRun { run, token, reason } => {
-            runner::interrupt_run(it, *run, *token, reason)?
-        }
-        _ => unreachable!("`decide` calls this for the commands about the runners of a run alone"),
-    }
-    Ok(())
-}
-
-/// What a command about lanes, merges and landings leads to.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about lanes, merges and landings alone"
-)]
-fn decide_about_unit(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), Refusal> {
-    match command {
         Command::TargetRun {
             run,
             token,
@@ -321,20 +166,17 @@ fn decide_about_unit(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), 
         } => pull_requests::apply_pull_request_step(it, (*run, *token), node, step)?,
         Command::LandRun { run, landing } => lanes::start_landing(it, *run, landing)?,
         Command::EndLanding { run, landing } => lanes::end_landing(it, *run, landing)?,
-        _ => unreachable!(
-            "`decide` calls this for the commands about lanes, merges and landings alone"
-        ),
-    }
-    Ok(())
-}
-
-/// What a command about an attempt leads to.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about attempts alone"
-)]
-fn decide_about_attempt(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), Refusal> {
-    match command {
+        Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
+        Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
+        Command::JoinRun { run, owner, lock } => joining::join_run(it, *run, owner, lock)?,
+        Command::HoldRun { run, token } => joining::take_over_run(it, (*run, *token))?,
+        Command::LoseRunner { run, token, lost } => {
+            joining::record_lost_runner(it, (*run, *token), *lost)?;
+        }
+        Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,
+        Command::InterruptRun { run, token, reason } => {
+            runner::interrupt_run(it, *run, *token, reason)?
+        }
         Command::StartAttempt {
             run,
             token,
@@ -382,18 +224,6 @@ fn decide_about_attempt(it: &mut EventBuffer<'_>, command: &Command) -> Result<(
             node,
             answer,
         } => runner::record_agent_answer(it, *run, *attempt, node, answer)?,
-        _ => unreachable!("`decide` calls this for the commands about attempts alone"),
-    }
-    Ok(())
-}
-
-/// What a command about gates, waits and commits leads to.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about gates, waits and commits alone"
-)]
-fn decide_about_gate(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), Refusal> {
-    match command {
         Command::StartBaseline {
             run,
             token,
@@ -437,20 +267,6 @@ fn decide_about_gate(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), 
             fence,
             result,
         } => runner::end_commit(it, (*run, *token), (node, *fence), result)?,
-        _ => unreachable!(
-            "`decide` calls this for the commands about gates, waits and commits alone"
-        ),
-    }
-    Ok(())
-}
-
-/// What a command of a person leads to.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands of people alone"
-)]
-fn decide_for_person(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), Refusal> {
-    match command {
         Command::AskPause { run } => people::request_pause(it, *run)?,
         Command::AskStop { run } => people::request_stop(it, *run)?,
         Command::ResumeRun { run } => people::resume_run(it, *run)?,
@@ -481,9 +297,46 @@ fn decide_for_person(it: &mut EventBuffer<'_>, command: &Command) -> Result<(), 
             kind,
             injections,
         } => requests::inject_items(it, *run, *kind, injections)?,
-        _ => unreachable!("`decide` calls this for the commands of people alone"),
+        Command::TakeEdits {
+            run,
+            token,
+            file,
+            edits,
+            word,
+        } => {
+            let changes = PlanFileEdits {
+                run: *run,
+                token: *token,
+                file,
+                edits,
+            };
+            editing::apply_edits(it, &changes, word)?;
+        }
     }
-    Ok(())
+    // Nothing about a run follows from who knows of it.
+    if let Command::StartNotification(_) | Command::EndNotification { .. } = command {
+        return Ok(story.into_drafts());
+    }
+    // A run that is planned is new, or stands where its plan says.
+    let settles = !matches!(command, Command::PlanRun(_));
+    if let Some(run) = command
+        .run_id()
+        .filter(|run| settles && *run != RunId::PROJECT)
+    {
+        let sees_whole_tree = needs_whole_tree(command)
+            || (can_fail_item(command) && settling::has_failure_strategy(it, run));
+        if sees_whole_tree {
+            settling::skip_dependents(it, run);
+            settling::update_ready_items(it, run);
+        }
+        settling::update_run_state(it, run, sees_whole_tree);
+    }
+    if let Some(run) = command.run_id() {
+        requests::reopen_deferred(it, run);
+        agent_edits::drop_finished_edits(it, run);
+        merge_needed::settle_items_question(it, run);
+    }
+    Ok(story.into_drafts())
 }
 
 /// Where the events of a command go that no other stream is for.

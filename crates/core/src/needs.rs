@@ -12,7 +12,7 @@ use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
 use crate::name::{FreeNumbers, NameRange, Space, slug};
 use crate::notification::NotificationSubject;
-use crate::plan::{Order, Plan};
+use crate::plan::Order;
 use crate::recall::MemoryDocument;
 use crate::standing::StandingCounts;
 use crate::tables::Tables;
@@ -226,86 +226,16 @@ pub fn needs_of_command(command: &Command) -> Needs {
             rows.push(Need::Tree(run));
         }
     }
-    add_needs_of_command(&mut rows, command);
-    let mut streams = command.written_streams();
-    streams.sort();
-    streams.dedup();
-    Needs { streams, rows }
-}
-
-/// Adds the rows that `command` wants to see beside its run.
-fn add_needs_of_command(rows: &mut Vec<Need>, command: &Command) {
     match command {
-        Command::PlanRun(plan) => add_needs_of_plan(rows, plan),
-        Command::StartRun { .. }
-        | Command::ReleaseRun { .. }
-        | Command::HoldRun { .. }
-        | Command::LoseRunner { .. }
-        | Command::ContinueRun { .. }
-        | Command::TakeRun { .. }
-        | Command::AskPause { .. }
-        | Command::AskStop { .. }
-        | Command::ResumeRun { .. } => add_needs_of_runner(rows, command),
-        Command::TakeLane { .. }
-        | Command::LeaveLane { .. }
-        | Command::StepMerge { .. }
-        | Command::StepPullRequest { .. }
-        | Command::StartAttempt { .. }
-        | Command::AnswerAttempt { .. }
-        | Command::StartBaseline { .. }
-        | Command::StartGate { .. }
-        | Command::StartCommit { .. }
-        | Command::EndAttempt { .. }
-        | Command::EndGate { .. }
-        | Command::EndCommit { .. }
-        | Command::StepWaits { .. } => add_needs_of_work(rows, command),
-        Command::SkipItem { .. }
-        | Command::TakeEdits { .. }
-        | Command::AskForMerge { .. }
-        | Command::RetryItem { .. }
-        | Command::LoseWork { .. }
-        | Command::Decide { .. }
-        | Command::DecideRequest { .. }
-        | Command::Inject { .. }
-        | Command::AskPerson { .. } => add_needs_of_edit(rows, command),
-        Command::LogEntry(_)
-        | Command::TellAttempt(_)
-        | Command::AddMemory(_)
-        | Command::NoticeMemory { .. }
-        | Command::RetireMemory { .. }
-        | Command::DoubtMemories(_)
-        | Command::ImportMemories(_)
-        | Command::ResolveBlocker { .. } => add_needs_of_record(rows, command),
-        Command::JoinRun { .. }
-        | Command::PauseRun { .. }
-        | Command::InterruptRun { .. }
-        | Command::TargetRun { .. }
-        | Command::EnterLanes { .. }
-        | Command::LandRun { .. }
-        | Command::EndLanding { .. } => {}
-        Command::NoteCall(_) => {}
-        Command::TurnFace { path, .. } => rows.push(Need::Face(path.clone())),
-        Command::TakeFile(taken) => add_needs_of_import(rows, taken),
-        Command::StartNotification(subject) | Command::EndNotification { subject, .. } => {
-            rows.push(match subject {
-                NotificationSubject::Decision { id, .. } => Need::Decision(*id),
-                NotificationSubject::Invocation { run, .. } => Need::Run(*run),
-            });
-        }
-        Command::AskAboutFile { run, .. } | Command::SettleFile { run, .. } => {
-            rows.push(Need::OpenDecisions(Some(*run)));
+        Command::PlanRun(plan) => {
+            rows.push(Need::RunNamed(plan.name.clone()));
             rows.push(Need::NextDecision);
+            // Something may have been put off until now, in a run of this kind.
+            rows.push(Need::OpenDecisions(None));
+            if plan.order == Order::InTurn {
+                rows.push(Need::Runs);
+            }
         }
-    }
-}
-
-/// Which rows a command about the runners of a run wants to see.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about the runners of a run alone"
-)]
-fn add_needs_of_runner(rows: &mut Vec<Need>, command: &Command) {
-    match command {
         Command::StartRun { run, .. } => {
             rows.push(Need::EntryNames);
             rows.push(Need::Leases(*run));
@@ -321,6 +251,21 @@ fn add_needs_of_runner(rows: &mut Vec<Need>, command: &Command) {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
         }
+        Command::JoinRun { .. }
+        | Command::PauseRun { .. }
+        | Command::InterruptRun { .. }
+        | Command::TargetRun { .. }
+        | Command::EnterLanes { .. }
+        | Command::LandRun { .. }
+        | Command::EndLanding { .. } => {}
+        Command::TakeLane { run, node, .. } | Command::LeaveLane { run, node, .. } => {
+            rows.push(Need::Line(*run, node.clone()));
+            rows.push(Need::Subtree(*run, node.clone()));
+        }
+        Command::StepMerge { run, node, .. } | Command::StepPullRequest { run, node, .. } => {
+            add_needs_of_finish(&mut rows, *run, node);
+            add_needs_of_log(&mut rows, *run, node);
+        }
         Command::TakeRun { run, .. } | Command::AskPause { run } | Command::AskStop { run } => {
             rows.push(Need::Leases(*run));
         }
@@ -328,25 +273,6 @@ fn add_needs_of_runner(rows: &mut Vec<Need>, command: &Command) {
             rows.push(Need::Leases(*run));
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
-        }
-        _ => unreachable!("called for the commands about the runners of a run alone"),
-    }
-}
-
-/// Which rows a command about the work at items wants to see.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about the work at items alone"
-)]
-fn add_needs_of_work(rows: &mut Vec<Need>, command: &Command) {
-    match command {
-        Command::TakeLane { run, node, .. } | Command::LeaveLane { run, node, .. } => {
-            rows.push(Need::Line(*run, node.clone()));
-            rows.push(Need::Subtree(*run, node.clone()));
-        }
-        Command::StepMerge { run, node, .. } | Command::StepPullRequest { run, node, .. } => {
-            add_needs_of_finish(rows, *run, node);
-            add_needs_of_log(rows, *run, node);
         }
         Command::StartAttempt { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
@@ -372,7 +298,7 @@ fn add_needs_of_work(rows: &mut Vec<Need>, command: &Command) {
             ..
         } => {
             rows.extend(claimed.iter().map(|node| Need::Line(*run, node.clone())));
-            add_needs_of_learnings(rows, report);
+            add_needs_of_learnings(&mut rows, report);
             rows.push(Need::Attempt(*attempt));
             // What the work came to that is reviewed is logged with its verdict.
             if report.review.is_some() {
@@ -382,12 +308,12 @@ fn add_needs_of_work(rows: &mut Vec<Need>, command: &Command) {
             if !report.requests.is_empty() {
                 rows.push(Need::Decisions(*run));
             }
-            add_needs_of_finish(rows, *run, node);
-            add_needs_of_log(rows, *run, node);
+            add_needs_of_finish(&mut rows, *run, node);
+            add_needs_of_log(&mut rows, *run, node);
         }
         Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => {
-            add_needs_of_finish(rows, *run, node);
-            add_needs_of_log(rows, *run, node);
+            add_needs_of_finish(&mut rows, *run, node);
+            add_needs_of_log(&mut rows, *run, node);
             // What the attempts below it changed counts for its check.
             rows.push(Need::Subtree(*run, node.clone()));
             // And what the one did whose outcome waits for it is logged.
@@ -401,19 +327,8 @@ fn add_needs_of_work(rows: &mut Vec<Need>, command: &Command) {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::FreeNumbers);
         }
-        _ => unreachable!("called for the commands about the work at items alone"),
-    }
-}
-
-/// Which rows a command about changes of a plan and verdicts wants to see.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about changes of a plan and verdicts alone"
-)]
-fn add_needs_of_edit(rows: &mut Vec<Need>, command: &Command) {
-    match command {
         Command::SkipItem { run, .. } => {
-            add_needs_of_change(rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::TakeEdits { run, word, .. } => {
@@ -426,12 +341,12 @@ fn add_needs_of_edit(rows: &mut Vec<Need>, command: &Command) {
                 }
                 EditAuthor::Person { decision, .. } => rows.push(Need::Decision(*decision)),
             }
-            add_needs_of_change(rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
-        Command::AskForMerge { run, .. } => add_needs_of_change(rows, *run),
+        Command::AskForMerge { run, .. } => add_needs_of_change(&mut rows, *run),
         Command::RetryItem { run, .. } | Command::LoseWork { run, .. } => {
-            add_needs_of_change(rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::Decide {
@@ -441,19 +356,19 @@ fn add_needs_of_edit(rows: &mut Vec<Need>, command: &Command) {
             why,
         } => {
             if *verb == Verb::Answer {
-                add_needs_of_resolution(rows, why.as_deref());
+                add_needs_of_resolution(&mut rows, why.as_deref());
             }
             rows.push(Need::Decision(*decision));
-            add_needs_of_change(rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::DecideRequest { decision, run, .. } => {
             rows.push(Need::Decision(*decision));
-            add_needs_of_change(rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::Inject { run, .. } => {
-            add_needs_of_change(rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::AskPerson { run, node, .. } => {
@@ -461,31 +376,21 @@ fn add_needs_of_edit(rows: &mut Vec<Need>, command: &Command) {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::NextDecision);
         }
-        _ => unreachable!("called for the commands about changes of a plan and verdicts alone"),
-    }
-}
-
-/// Which rows a command about the sessions and the memory wants to see.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the commands about the sessions and the memory alone"
-)]
-fn add_needs_of_record(rows: &mut Vec<Need>, command: &Command) {
-    match command {
         Command::LogEntry(entry) => {
             rows.push(Need::FreeNumbers);
-            add_needs_of_resolution(rows, entry.text_field("resolution"));
+            add_needs_of_resolution(&mut rows, entry.text_field("resolution"));
             rows.push(Need::Blocker {
                 spec: entry.spec.clone(),
                 task_id: entry.task_id.clone(),
             });
             rows.push(Need::EntryNames);
         }
-        Command::TellAttempt(told) => add_needs_of_attempt(rows, told),
-        Command::AddMemory(memory) => add_needs_of_memory(rows, memory),
+        Command::NoteCall(_) => {}
+        Command::TellAttempt(told) => add_needs_of_attempt(&mut rows, told),
+        Command::AddMemory(memory) => add_needs_of_memory(&mut rows, memory),
         Command::NoticeMemory { memory, .. } => {
-            add_needs_of_memory(rows, memory);
-            add_needs_of_resolution(rows, Some(&memory.content));
+            add_needs_of_memory(&mut rows, memory);
+            add_needs_of_resolution(&mut rows, Some(&memory.content));
         }
         Command::RetireMemory {
             id, superseded_by, ..
@@ -503,7 +408,7 @@ fn add_needs_of_record(rows: &mut Vec<Need>, command: &Command) {
         Command::ImportMemories(memories) => {
             memories
                 .iter()
-                .for_each(|memory| add_needs_of_memory(rows, memory));
+                .for_each(|memory| add_needs_of_memory(&mut rows, memory));
         }
         Command::ResolveBlocker {
             spec,
@@ -511,26 +416,30 @@ fn add_needs_of_record(rows: &mut Vec<Need>, command: &Command) {
             resolution,
         } => {
             rows.push(Need::FreeNumbers);
-            add_needs_of_resolution(rows, Some(resolution));
+            add_needs_of_resolution(&mut rows, Some(resolution));
             rows.push(Need::Blocker {
                 spec: spec.clone(),
                 task_id: task_id.clone(),
             });
             rows.push(Need::EntryNames);
         }
-        _ => unreachable!("called for the commands about the sessions and the memory alone"),
+        Command::TurnFace { path, .. } => rows.push(Need::Face(path.clone())),
+        Command::TakeFile(taken) => add_needs_of_import(&mut rows, taken),
+        Command::StartNotification(subject) | Command::EndNotification { subject, .. } => {
+            rows.push(match subject {
+                NotificationSubject::Decision { id, .. } => Need::Decision(*id),
+                NotificationSubject::Invocation { run, .. } => Need::Run(*run),
+            });
+        }
+        Command::AskAboutFile { run, .. } | Command::SettleFile { run, .. } => {
+            rows.push(Need::OpenDecisions(Some(*run)));
+            rows.push(Need::NextDecision);
+        }
     }
-}
-
-/// Which rows the command that plans a run wants to see.
-fn add_needs_of_plan(rows: &mut Vec<Need>, plan: &Plan) {
-    rows.push(Need::RunNamed(plan.name.clone()));
-    rows.push(Need::NextDecision);
-    // Something may have been put off until now, in a run of this kind.
-    rows.push(Need::OpenDecisions(None));
-    if plan.order == Order::InTurn {
-        rows.push(Need::Runs);
-    }
+    let mut streams = command.written_streams();
+    streams.sort();
+    streams.dedup();
+    Needs { streams, rows }
 }
 
 /// What names of attempts at an item begin with.

@@ -9,10 +9,10 @@ use jiff::SignedDuration;
 use crate::attempt::{AttemptRow, Conversation, Outcome, Report, ReportedAttempt, Role};
 use crate::classify::FailureCategory;
 use crate::decision::{DecisionRow, DecisionVerdict};
-use crate::entry::{BLOCKERS_KEPT, BlockerRow, Entry, EntryRow, EntryType};
-use crate::event::{BlockedBefore, Event, ItemMoved, ItemPlanned, ItemsPlaced, RunPlanned};
+use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
+use crate::event::{BlockedBefore, Event, ItemMoved, ItemPlanned, RunPlanned};
 use crate::evidence::{BaselineResult, TreeChange};
-use crate::gate::{Gate, GateReport, GateRuns};
+use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
 use crate::item::{
     CommitIntent, Evidence, ItemPeople, ItemPlan, ItemProof, ItemRow, ItemState, ItemTries,
@@ -46,7 +46,10 @@ pub fn changed_keys(event: &Event, stamp: &EventStamp) -> Vec<Key> {
     let item = |run: &RunId, node: &Node| Key::Item(*run, node.clone());
     match event {
         Event::RunPlanned(planned) => vec![Key::Run(planned.run)],
-        Event::ItemPlanned(planned) => keys_of_planned_item(planned),
+        Event::ItemPlanned(planned) => vec![
+            item(&planned.run, &planned.item.node),
+            parent_key(planned.run, &planned.item.node),
+        ],
         Event::LeaseTaken { run, .. }
         | Event::LeaseLost { run, .. }
         | Event::LeaseReleased { run, .. }
@@ -57,64 +60,6 @@ pub fn changed_keys(event: &Event, stamp: &EventStamp) -> Vec<Key> {
         | Event::RunLanded { run, .. }
         | Event::RunMoved { run, .. }
         | Event::RunAsked { run, .. } => vec![Key::Run(*run)],
-        Event::FaceTurned { path, .. } => vec![Key::Face(path.clone())],
-        // No rule asks about it: it is read from the journal where it is shown.
-        Event::CallNoted(_) => Vec::new(),
-        Event::GateStarted { run, node, .. }
-        | Event::ItemReviewed { run, node, .. }
-        | Event::GateEnded { run, node, .. }
-        | Event::CommitStarted { run, node, .. }
-        | Event::CommitEnded { run, node, .. }
-        | Event::ItemStaged { run, node, .. }
-        | Event::ItemClaimed { run, node, .. }
-        | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
-        Event::LaneTaken { run, node, .. }
-        | Event::LaneLeft { run, node, .. }
-        | Event::MergeQueued { run, node, .. }
-        | Event::MergeStarted { run, node, .. }
-        | Event::MergePassed { run, node }
-        | Event::MergeReturned { run, node, .. }
-        | Event::PullRequestAsked { run, node, .. }
-        | Event::PullRequestTaken { run, node, .. }
-        | Event::PullRequestOpened { run, node, .. }
-        | Event::PullRequestSeen { run, node, .. }
-        | Event::MergeEnded { run, node, .. } => vec![item(run, node), Key::Run(*run)],
-        Event::ItemMoved(moved) => keys_of_item_move(moved),
-        Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
-        Event::ItemsPlaced(placed) => keys_of_placed_items(placed),
-        Event::RunChanged(changed) => vec![Key::Run(changed.run)],
-        Event::EntryLogged(_) | Event::EntryRevised { .. } | Event::BlockerResolved { .. } => {
-            keys_of_entry_event(event, stamp)
-        }
-        Event::AttemptStarted { .. }
-        | Event::AttemptTold(_)
-        | Event::AttemptRevised(_)
-        | Event::AttemptEnded { .. }
-        | Event::AttemptAnswered { .. }
-        | Event::AttemptJudged { .. } => keys_of_attempt_event(event),
-        Event::MemoryAdded(_)
-        | Event::MemoryRevised(_)
-        | Event::MemoryRetired { .. }
-        | Event::MemoryConfirmed { .. }
-        | Event::MemoryUsed { .. }
-        | Event::MemoryJudged { .. } => keys_of_memory_event(event),
-        Event::DecisionOpened { .. }
-        | Event::DecisionMade { .. }
-        | Event::DecisionRevised { .. }
-        | Event::DecisionDeferred { .. }
-        | Event::NotificationStarted { .. }
-        | Event::NotificationEnded { .. } => keys_of_decision_event(event),
-    }
-}
-
-/// The rows that an event about an attempt changes.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about attempts alone"
-)]
-fn keys_of_attempt_event(event: &Event) -> Vec<Key> {
-    let item = |run: &RunId, node: &Node| Key::Item(*run, node.clone());
-    match event {
         Event::AttemptStarted {
             attempt,
             run,
@@ -139,25 +84,28 @@ fn keys_of_attempt_event(event: &Event) -> Vec<Key> {
             );
             keys
         }
+        Event::EntryRevised {
+            position,
+            entry,
+            blocked_before,
+        } => {
+            let is_about_blocker = entry.kind == EntryType::TaskBlocked
+                || (entry.kind == EntryType::TaskCompleted && blocked_before.is_some());
+            let now =
+                is_about_blocker.then(|| Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
+            let before = match blocked_before {
+                Some(BlockedBefore::Task { spec, task_id }) => {
+                    Some(Key::Blocker(spec.clone(), task_id.clone()))
+                }
+                Some(BlockedBefore::Nothing) | None => None,
+            };
+            let before = before.filter(|before| now.as_ref() != Some(before));
+            std::iter::once(Key::Entry(*position))
+                .chain(now)
+                .chain(before)
+                .collect()
+        }
         Event::AttemptRevised(told) => vec![Key::Attempt(told.attempt)],
-        Event::AttemptEnded {
-            attempt, run, node, ..
-        } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
-        Event::AttemptAnswered { attempt, .. } => vec![Key::Attempt(*attempt)],
-        Event::AttemptJudged {
-            attempt, run, node, ..
-        } => vec![Key::Attempt(*attempt), item(run, node)],
-        _ => unreachable!("called for the events about attempts alone"),
-    }
-}
-
-/// The rows that an event about the memory changes.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about the memory alone"
-)]
-fn keys_of_memory_event(event: &Event) -> Vec<Key> {
-    match event {
         Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => memory_keys(memory),
         Event::MemoryRetired { id, .. } | Event::MemoryConfirmed { id, .. } => {
             vec![Key::Memory(id.clone())]
@@ -165,17 +113,12 @@ fn keys_of_memory_event(event: &Event) -> Vec<Key> {
         Event::MemoryUsed { ids, .. } | Event::MemoryJudged { ids, .. } => {
             ids.iter().cloned().map(Key::Memory).collect()
         }
-        _ => unreachable!("called for the events about the memory alone"),
-    }
-}
-
-/// The rows that an event about a decision or a notification changes.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about decisions and notifications alone"
-)]
-fn keys_of_decision_event(event: &Event) -> Vec<Key> {
-    match event {
+        Event::BlockerResolved { spec, task_id, .. } => {
+            vec![Key::Blocker(spec.clone(), task_id.clone())]
+        }
+        Event::FaceTurned { path, .. } => vec![Key::Face(path.clone())],
+        // No rule asks about it: it is read from the journal where it is shown.
+        Event::CallNoted(_) => Vec::new(),
         Event::NotificationStarted { subject, .. } => vec![notified_row_key(subject)],
         // And the run keeps how the last one ended.
         Event::NotificationEnded { subject, .. } => match subject {
@@ -184,6 +127,39 @@ fn keys_of_decision_event(event: &Event) -> Vec<Key> {
             }
             NotificationSubject::Invocation { .. } => vec![notified_row_key(subject)],
         },
+        Event::AttemptEnded {
+            attempt, run, node, ..
+        } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
+        Event::AttemptAnswered { attempt, .. } => vec![Key::Attempt(*attempt)],
+        Event::AttemptJudged {
+            attempt, run, node, ..
+        } => vec![Key::Attempt(*attempt), item(run, node)],
+        Event::GateStarted { run, node, .. }
+        | Event::ItemReviewed { run, node, .. }
+        | Event::GateEnded { run, node, .. }
+        | Event::CommitStarted { run, node, .. }
+        | Event::CommitEnded { run, node, .. }
+        | Event::ItemStaged { run, node, .. }
+        | Event::ItemClaimed { run, node, .. }
+        | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
+        Event::LaneTaken { run, node, .. }
+        | Event::LaneLeft { run, node, .. }
+        | Event::MergeQueued { run, node, .. }
+        | Event::MergeStarted { run, node, .. }
+        | Event::MergePassed { run, node }
+        | Event::MergeReturned { run, node, .. }
+        | Event::PullRequestAsked { run, node, .. }
+        | Event::PullRequestTaken { run, node, .. }
+        | Event::PullRequestOpened { run, node, .. }
+        | Event::PullRequestSeen { run, node, .. }
+        | Event::MergeEnded { run, node, .. } => vec![item(run, node), Key::Run(*run)],
+        Event::ItemMoved(moved) => keys_of_item_move(moved),
+        Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
+        Event::ItemsPlaced(placed) => {
+            let nodes = placed.places.keys();
+            nodes.map(|node| item(&placed.run, node)).collect()
+        }
+        Event::RunChanged(changed) => vec![Key::Run(changed.run)],
         Event::DecisionOpened {
             decision, memory, ..
         } => {
@@ -195,64 +171,19 @@ fn keys_of_decision_event(event: &Event) -> Vec<Key> {
         Event::DecisionMade { decision, .. }
         | Event::DecisionRevised { decision, .. }
         | Event::DecisionDeferred { decision, .. } => vec![Key::Decision(*decision)],
-        _ => unreachable!("called for the events about decisions and notifications alone"),
-    }
-}
-
-/// The rows that an event about an entry of the sessions changes.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about entries alone"
-)]
-fn keys_of_entry_event(event: &Event, stamp: &EventStamp) -> Vec<Key> {
-    match event {
-        Event::EntryLogged(entry) => keys_of_logged_entry(entry, stamp),
-        Event::EntryRevised {
-            position,
-            entry,
-            blocked_before,
-        } => keys_of_revised_entry(*position, entry, blocked_before.as_ref()),
-        Event::BlockerResolved { spec, task_id, .. } => {
-            vec![Key::Blocker(spec.clone(), task_id.clone())]
+        Event::EntryLogged(entry) => {
+            let mut keys = vec![Key::Entry(stamp.position)];
+            keys.extend(entry.name.clone().map(|name| Key::Name(Space::Entry, name)));
+            keys.extend(entry.mark.clone().map(|mark| Key::Name(Space::Mark, mark)));
+            if matches!(
+                entry.kind,
+                EntryType::TaskBlocked | EntryType::TaskCompleted
+            ) {
+                keys.push(Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
+            }
+            keys
         }
-        _ => unreachable!("called for the events about entries alone"),
     }
-}
-
-/// The rows that a revised entry changes: its own, and those of the blockers that it is
-/// about now and was about before.
-fn keys_of_revised_entry(
-    position: u64,
-    entry: &Entry,
-    blocked_before: Option<&BlockedBefore>,
-) -> Vec<Key> {
-    let is_about_blocker = entry.kind == EntryType::TaskBlocked
-        || (entry.kind == EntryType::TaskCompleted && blocked_before.is_some());
-    let now = is_about_blocker.then(|| Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
-    let before = match blocked_before {
-        Some(BlockedBefore::Task { spec, task_id }) => {
-            Some(Key::Blocker(spec.clone(), task_id.clone()))
-        }
-        Some(BlockedBefore::Nothing) | None => None,
-    };
-    let before = before.filter(|before| now.as_ref() != Some(before));
-    std::iter::once(Key::Entry(position))
-        .chain(now)
-        .chain(before)
-        .collect()
-}
-
-fn keys_of_logged_entry(entry: &Entry, stamp: &EventStamp) -> Vec<Key> {
-    let mut keys = vec![Key::Entry(stamp.position)];
-    keys.extend(entry.name.clone().map(|name| Key::Name(Space::Entry, name)));
-    keys.extend(entry.mark.clone().map(|mark| Key::Name(Space::Mark, mark)));
-    if matches!(
-        entry.kind,
-        EntryType::TaskBlocked | EntryType::TaskCompleted
-    ) {
-        keys.push(Key::Blocker(entry.spec.clone(), entry.task_id.clone()));
-    }
-    keys
 }
 
 /// The row that knows how far a notification came.
@@ -278,21 +209,6 @@ fn memory_keys(memory: &Memory) -> Vec<Key> {
     let external = memory.external_id.clone();
     keys.extend(external.map(|id| Key::Name(Space::External, id)));
     keys
-}
-
-fn keys_of_planned_item(planned: &ItemPlanned) -> Vec<Key> {
-    let node = &planned.item.node;
-    vec![
-        Key::Item(planned.run, node.clone()),
-        parent_key(planned.run, node),
-    ]
-}
-
-fn keys_of_placed_items(placed: &ItemsPlaced) -> Vec<Key> {
-    let nodes = placed.places.keys();
-    nodes
-        .map(|node| Key::Item(placed.run, node.clone()))
-        .collect()
 }
 
 fn keys_of_item_move(moved: &ItemMoved) -> Vec<Key> {
@@ -351,24 +267,101 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
         return None;
     };
     let mut row = *row;
-    apply_to_run(&mut row, event, stamp);
-    Some(row)
-}
-
-/// What an event changes in the row of a run that is there.
-fn apply_to_run(row: &mut RunRow, event: &Event, stamp: &EventStamp) {
     match event {
         Event::ItemPlanned(planned) => {
-            row.open_roots += u32::from(!planned.item.state.is_finished());
+            row.open_roots += u32::from(!planned.item.state.is_finished())
         }
-        Event::LeaseTaken { .. } | Event::LeaseLost { .. } | Event::LeaseReleased { .. } => {
-            apply_lease(row, event, stamp)
+        Event::LeaseTaken {
+            owner,
+            token,
+            joins,
+            ..
+        } => {
+            let before = row.joined.iter().position(|joined| joined.token == *token);
+            let before = before.map(|nth| row.joined.remove(nth));
+            let holder = RunHolder {
+                owner: owner.clone(),
+                token: *token,
+                since: stamp.time,
+                lock_name: joins.clone().or(before.and_then(|before| before.lock_name)),
+            };
+            match joins {
+                Some(_) => row.joined.push(holder),
+                None => row.holder = Some(holder),
+            }
+            row.fence = row.fence.max(*token);
         }
-        Event::RunStarted { .. } => start_invocation(row, event, stamp),
-        Event::RunTargeted { .. }
-        | Event::LanesEntered { .. }
-        | Event::LandStarted { .. }
-        | Event::RunLanded { .. } => apply_to_branches(row, event),
+        Event::LeaseLost { token, .. } | Event::LeaseReleased { token, .. } => {
+            row.holder.take_if(|holder| holder.token == *token);
+            row.joined.retain(|joined| joined.token != *token);
+            end_invocation(&mut row, stamp);
+        }
+        Event::RunStarted {
+            limits,
+            claims,
+            flags,
+            notify,
+            ..
+        } => {
+            if *notify || row.notifications.is_some() {
+                row.notifications.get_or_insert_default().end_wanted = *notify;
+            }
+            enter_state(&mut row, RunState::Running, stamp);
+            row.invocation.invocations += 1;
+            row.invocation.invoked_at = Some(stamp.time);
+            row.invocation.limits = limits.clone();
+            row.invocation.claims = claims.clone();
+            row.invocation.flags = (**flags).clone();
+            row.invocation.iterations = 0;
+            row.invocation.tasks = 0;
+            row.started_at.get_or_insert(stamp.time);
+        }
+        Event::RunTargeted {
+            repository,
+            branch,
+            base,
+            onto,
+            path,
+            was_there,
+            ..
+        } => {
+            let known = row.target_in_repository(repository.as_deref());
+            let target = TargetRow {
+                branch: branch.clone(),
+                base: base.clone(),
+                tip: base.clone(),
+                onto: onto.clone(),
+                path: path.clone(),
+                was_there: *was_there,
+                merged: known.map_or(0, |known| known.merged),
+            };
+            match repository {
+                Some(name) => {
+                    // From here on merges are counted for each repository.
+                    let merges = row.last_merge_in_repository(None);
+                    if let Some(own) = row.branches.target.as_deref_mut() {
+                        own.merged = merges;
+                    }
+                    row.branches.targets.insert(name.clone(), target);
+                }
+                None => row.branches.target = Some(Box::new(target)),
+            }
+        }
+        Event::LanesEntered { terms, .. } => {
+            let lanes = row.branches.lanes.get_or_insert_default();
+            lanes.terms.clone_from(terms);
+        }
+        Event::LandStarted {
+            commit, onto, at, ..
+        } => {
+            row.branches.landing = Some(new_landing(commit, onto, at.as_deref()));
+        }
+        Event::RunLanded {
+            commit, onto, at, ..
+        } => {
+            row.branches.landing = None;
+            row.branches.landed = Some(new_landing(commit, onto, at.as_deref()));
+        }
         Event::LaneTaken { .. }
         | Event::LaneLeft { .. }
         | Event::MergeQueued { .. }
@@ -379,17 +372,54 @@ fn apply_to_run(row: &mut RunRow, event: &Event, stamp: &EventStamp) {
         | Event::PullRequestTaken { .. }
         | Event::PullRequestOpened { .. }
         | Event::PullRequestSeen { .. }
-        | Event::MergeEnded { .. } => apply_to_lanes(row, event),
-        Event::RunMoved { .. } => apply_run_move(row, event, stamp),
+        | Event::MergeEnded { .. } => apply_to_lanes(&mut row, event),
+        Event::RunMoved {
+            to,
+            pause,
+            at,
+            reason,
+            ..
+        } => {
+            enter_state(&mut row, run_state_after_move(*to, pause.as_ref()), stamp);
+            row.pause = pause.clone();
+            row.at = at.clone();
+            row.reason = reason.clone();
+            row.completed_at = (*to == RunState::Done).then_some(stamp.time);
+        }
         Event::NotificationStarted { .. } | Event::NotificationEnded { .. } => {
-            apply_run_notification(row, event, stamp);
+            apply_run_notification(&mut row, event, stamp);
         }
-        Event::RunAsked { request, by, .. } => set_request(row, *request, by),
-        Event::AttemptStarted { .. } | Event::AttemptEnded { .. } | Event::AttemptTold(_) => {
-            count_attempt(row, event)
+        Event::RunAsked { request, by, .. } => {
+            let asked = PendingRequest {
+                request: *request,
+                by: by.clone(),
+            };
+            row.invocation.asked = (*request != RunnerRequest::GoOn).then_some(asked);
         }
-        Event::ItemMoved(moved) => count_item_move(row, moved),
-        Event::RunChanged(changed) => changed.apply_to_run(row),
+        // A hook belongs to the iteration that it follows.
+        Event::AttemptStarted { hook: Some(_), .. } => {}
+        Event::AttemptStarted { .. } => {
+            row.invocation.iterations += 1;
+            row.invocation.iterations_total += 1;
+        }
+        Event::ItemMoved(moved) => {
+            row.invocation.tasks += u32::from(moved.task);
+            if moved.node.parent().is_none() {
+                count_open_children(&mut row.open_roots, moved);
+            }
+        }
+        Event::RunChanged(changed) => changed.apply_to_run(&mut row),
+        Event::AttemptEnded { node, report, .. } => {
+            add_spend(&mut row, report);
+            row.spent.has_counted |= !report.cannot_start && report.outcome != Outcome::Interrupted;
+            let is_refused = report.trouble == Some(Trouble::HookRefused);
+            row.spent.hook_refused = is_refused.then(|| node.clone());
+            // A wait for a service is no iteration.
+            if report.is_rate_limited() {
+                row.invocation.iterations = row.invocation.iterations.saturating_sub(1);
+            }
+        }
+        Event::AttemptTold(told) => add_spend(&mut row, &told.report),
         Event::RunPlanned(_)
         | Event::AttemptAnswered { .. }
         | Event::AttemptJudged { .. }
@@ -420,194 +450,7 @@ fn apply_to_run(row: &mut RunRow, event: &Event, stamp: &EventStamp) {
         | Event::CallNoted(_)
         | Event::FaceTurned { .. } => {}
     }
-}
-
-/// What an event about a runner of a run changes in the row of the run.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about leases alone"
-)]
-fn apply_lease(row: &mut RunRow, event: &Event, stamp: &EventStamp) {
-    match event {
-        Event::LeaseTaken {
-            owner,
-            token,
-            joins,
-            ..
-        } => {
-            let before = row.joined.iter().position(|joined| joined.token == *token);
-            let before = before.map(|nth| row.joined.remove(nth));
-            let holder = RunHolder {
-                owner: owner.clone(),
-                token: *token,
-                since: stamp.time,
-                lock_name: joins.clone().or(before.and_then(|before| before.lock_name)),
-            };
-            match joins {
-                Some(_) => row.joined.push(holder),
-                None => row.holder = Some(holder),
-            }
-            row.fence = row.fence.max(*token);
-        }
-        Event::LeaseLost { token, .. } | Event::LeaseReleased { token, .. } => {
-            row.holder.take_if(|holder| holder.token == *token);
-            row.joined.retain(|joined| joined.token != *token);
-            end_invocation(row, stamp);
-        }
-        _ => {}
-    }
-}
-
-fn start_invocation(row: &mut RunRow, event: &Event, stamp: &EventStamp) {
-    let Event::RunStarted {
-        limits,
-        claims,
-        flags,
-        notify,
-        ..
-    } = event
-    else {
-        return;
-    };
-    if *notify || row.notifications.is_some() {
-        row.notifications.get_or_insert_default().end_wanted = *notify;
-    }
-    enter_state(row, RunState::Running, stamp);
-    row.invocation.invocations += 1;
-    row.invocation.invoked_at = Some(stamp.time);
-    row.invocation.limits = limits.clone();
-    row.invocation.claims = claims.clone();
-    row.invocation.flags = (**flags).clone();
-    row.invocation.iterations = 0;
-    row.invocation.tasks = 0;
-    row.started_at.get_or_insert(stamp.time);
-}
-
-/// What an event about the branches of a run changes in the row of the run.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about branches alone"
-)]
-fn apply_to_branches(row: &mut RunRow, event: &Event) {
-    match event {
-        Event::RunTargeted { .. } => set_target(row, event),
-        Event::LanesEntered { terms, .. } => {
-            let lanes = row.branches.lanes.get_or_insert_default();
-            lanes.terms.clone_from(terms);
-        }
-        Event::LandStarted {
-            commit, onto, at, ..
-        } => {
-            row.branches.landing = Some(new_landing(commit, onto, at.as_deref()));
-        }
-        Event::RunLanded {
-            commit, onto, at, ..
-        } => {
-            row.branches.landing = None;
-            row.branches.landed = Some(new_landing(commit, onto, at.as_deref()));
-        }
-        _ => {}
-    }
-}
-
-/// Sets the target of a run in one of its repositories.
-fn set_target(row: &mut RunRow, event: &Event) {
-    let Event::RunTargeted {
-        repository,
-        branch,
-        base,
-        onto,
-        path,
-        was_there,
-        ..
-    } = event
-    else {
-        return;
-    };
-    let known = row.target_in_repository(repository.as_deref());
-    let target = TargetRow {
-        branch: branch.clone(),
-        base: base.clone(),
-        tip: base.clone(),
-        onto: onto.clone(),
-        path: path.clone(),
-        was_there: *was_there,
-        merged: known.map_or(0, |known| known.merged),
-    };
-    match repository {
-        Some(name) => {
-            // From here on merges are counted for each repository.
-            let merges = row.last_merge_in_repository(None);
-            if let Some(own) = row.branches.target.as_deref_mut() {
-                own.merged = merges;
-            }
-            row.branches.targets.insert(name.clone(), target);
-        }
-        None => row.branches.target = Some(Box::new(target)),
-    }
-}
-
-fn apply_run_move(row: &mut RunRow, event: &Event, stamp: &EventStamp) {
-    let Event::RunMoved {
-        to,
-        pause,
-        at,
-        reason,
-        ..
-    } = event
-    else {
-        return;
-    };
-    enter_state(row, run_state_after_move(*to, pause.as_ref()), stamp);
-    row.pause = pause.clone();
-    row.at = at.clone();
-    row.reason = reason.clone();
-    row.completed_at = (*to == RunState::Done).then_some(stamp.time);
-}
-
-/// Notes what a person asks of the runner of a run.
-fn set_request(row: &mut RunRow, request: RunnerRequest, by: &str) {
-    let asked = PendingRequest {
-        request,
-        by: by.to_owned(),
-    };
-    row.invocation.asked = (request != RunnerRequest::GoOn).then_some(asked);
-}
-
-/// Counts the iterations of a run, and what its attempts used.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about attempts alone"
-)]
-fn count_attempt(row: &mut RunRow, event: &Event) {
-    match event {
-        // A hook belongs to the iteration that it follows.
-        Event::AttemptStarted { hook: Some(_), .. } => {}
-        Event::AttemptStarted { .. } => {
-            row.invocation.iterations += 1;
-            row.invocation.iterations_total += 1;
-        }
-        Event::AttemptEnded { node, report, .. } => {
-            add_spend(row, report);
-            row.spent.has_counted |= !report.cannot_start && report.outcome != Outcome::Interrupted;
-            let is_refused = report.trouble == Some(Trouble::HookRefused);
-            row.spent.hook_refused = is_refused.then(|| node.clone());
-            // A wait for a service is no iteration.
-            if report.is_rate_limited() {
-                row.invocation.iterations = row.invocation.iterations.saturating_sub(1);
-            }
-        }
-        Event::AttemptTold(told) => add_spend(row, &told.report),
-        _ => {}
-    }
-}
-
-/// Counts the tasks of a run that an item brings to their end, and its open roots.
-fn count_item_move(row: &mut RunRow, moved: &ItemMoved) {
-    row.invocation.tasks += u32::from(moved.task);
-    if moved.node.parent().is_none() {
-        count_open_children(&mut row.open_roots, moved);
-    }
+    Some(row)
 }
 
 /// What an event about a unit changes in what its run knows of all of them.
@@ -619,11 +462,30 @@ fn apply_to_lanes(row: &mut RunRow, event: &Event) {
     let Some(lanes) = &mut row.branches.lanes else {
         return;
     };
+    let leave = |lanes: &mut LanesRow, node: &Node| lanes.held.retain(|_, held| held != node);
     match event {
-        Event::LaneTaken { .. } => hold_lane(lanes, event),
-        Event::LaneLeft { node, .. } => leave_lane(lanes, node),
+        Event::LaneTaken {
+            node,
+            lane,
+            scope,
+            repository,
+            ..
+        } => {
+            leave(lanes, node);
+            lanes.in_review.remove(node);
+            lanes.requested.remove(node);
+            lanes.held.insert(*lane, node.clone());
+            lanes.scopes.remove(node);
+            lanes.repositories.remove(node);
+            if !scope.is_empty() {
+                lanes.scopes.insert(node.clone(), scope.clone());
+                let repository = repository.clone().map(|name| (node.clone(), name));
+                lanes.repositories.extend(repository);
+            }
+        }
+        Event::LaneLeft { node, .. } => leave(lanes, node),
         Event::MergeQueued { node, review, .. } => {
-            leave_lane(lanes, node);
+            leave(lanes, node);
             free_slot(lanes, node);
             lanes.requested.remove(node);
             if *review {
@@ -647,11 +509,24 @@ fn apply_to_lanes(row: &mut RunRow, event: &Event) {
                 .requested
                 .insert(node.clone(), row.invocation.invocations);
         }
-        Event::MergeReturned { node, .. } => leave_queue(lanes, node),
+        Event::MergeReturned { node, .. } => {
+            free_slot(lanes, node);
+            lanes.in_review.remove(node);
+            lanes.requested.remove(node);
+            lanes.queue.retain(|queued| queued != node);
+        }
         Event::MergeEnded {
-            node, made, number, ..
+            node,
+            made,
+            number,
+            at,
+            repository,
+            ..
         } => {
-            leave_queue(lanes, node);
+            free_slot(lanes, node);
+            lanes.in_review.remove(node);
+            lanes.requested.remove(node);
+            lanes.queue.retain(|queued| queued != node);
             // What was taken out of the queue may have its lane still.
             if !lanes.held.values().any(|held| held == node) {
                 lanes.scopes.remove(node);
@@ -660,72 +535,20 @@ fn apply_to_lanes(row: &mut RunRow, event: &Event) {
             if made.is_some() {
                 lanes.merges = *number;
             }
-            advance_target(&mut row.branches, event);
+            let tip = made.as_ref().map(|made| &made.commit).or(at.as_ref());
+            let has_several = !row.branches.targets.is_empty();
+            let target = match repository {
+                Some(name) => row.branches.targets.get_mut(name),
+                None => row.branches.target.as_deref_mut(),
+            };
+            if let Some((target, tip)) = target.zip(tip) {
+                target.tip.clone_from(tip);
+                if made.is_some() && has_several {
+                    target.merged = *number;
+                }
+            }
         }
         _ => {}
-    }
-}
-
-/// A unit gets a lane, for what its scope says.
-fn hold_lane(lanes: &mut LanesRow, event: &Event) {
-    let Event::LaneTaken {
-        node,
-        lane,
-        scope,
-        repository,
-        ..
-    } = event
-    else {
-        return;
-    };
-    leave_lane(lanes, node);
-    lanes.in_review.remove(node);
-    lanes.requested.remove(node);
-    lanes.held.insert(*lane, node.clone());
-    lanes.scopes.remove(node);
-    lanes.repositories.remove(node);
-    if !scope.is_empty() {
-        lanes.scopes.insert(node.clone(), scope.clone());
-        let repository = repository.clone().map(|name| (node.clone(), name));
-        lanes.repositories.extend(repository);
-    }
-}
-
-fn leave_lane(lanes: &mut LanesRow, node: &Node) {
-    lanes.held.retain(|_, held| held != node);
-}
-
-/// A unit is neither queued nor reviewed, nor waits in a pull request.
-fn leave_queue(lanes: &mut LanesRow, node: &Node) {
-    free_slot(lanes, node);
-    lanes.in_review.remove(node);
-    lanes.requested.remove(node);
-    lanes.queue.retain(|queued| queued != node);
-}
-
-/// Notes where the target is after a merge.
-fn advance_target(branches: &mut RunBranches, event: &Event) {
-    let Event::MergeEnded {
-        made,
-        number,
-        at,
-        repository,
-        ..
-    } = event
-    else {
-        return;
-    };
-    let tip = made.as_ref().map(|made| &made.commit).or(at.as_ref());
-    let has_several = !branches.targets.is_empty();
-    let target = match repository {
-        Some(name) => branches.targets.get_mut(name),
-        None => branches.target.as_deref_mut(),
-    };
-    if let Some((target, tip)) = target.zip(tip) {
-        target.tip.clone_from(tip);
-        if made.is_some() && has_several {
-            target.merged = *number;
-        }
     }
 }
 
@@ -735,12 +558,12 @@ fn free_slot(lanes: &mut LanesRow, node: &Node) {
     }
 }
 
-/// What an event about a lane changes in what is known of an item as a unit.
+/// What an event changes in what is known of an item as a unit.
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "called for the events about lanes alone"
+    reason = "called for the events of lanes and merges alone"
 )]
-fn apply_lane(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
+fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
     let unit = row.work.unit.get_or_insert_default();
     match event {
         Event::LaneTaken {
@@ -778,18 +601,6 @@ fn apply_lane(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
                 unit.is_unchanged = false;
             }
         }
-        _ => {}
-    }
-}
-
-/// What an event about a merge changes in what is known of an item as a unit.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about merges alone"
-)]
-fn apply_merge(row: &mut ItemRow, event: &Event) {
-    let unit = row.work.unit.get_or_insert_default();
-    match event {
         Event::MergeQueued {
             work,
             evidence,
@@ -825,54 +636,6 @@ fn apply_merge(row: &mut ItemRow, event: &Event) {
                 merge.state = MergeState::Passed;
             }
         }
-        Event::MergeReturned { why, .. } => return_merge(row, why),
-        Event::MergeEnded {
-            made, number, at, ..
-        } => {
-            unit.merge = None;
-            if made.is_some() {
-                unit.merged = *number;
-            }
-            // What is on the target is no place to begin again at.
-            if made.is_some() || at.is_some() {
-                unit.work = None;
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Returns a unit to an agent.
-fn return_merge(row: &mut ItemRow, why: &MergeReturn) {
-    let unit = row.work.unit.get_or_insert_default();
-    // What people at the pull request want is a rejection as any other.
-    let is_rejected = matches!(why, MergeReturn::Rejected { .. });
-    let state = unit.merge.as_ref().map(|merge| merge.state);
-    if is_rejected && state == Some(MergeState::Requested) {
-        row.people.rejections += 1;
-    }
-    if let Some(merge) = &mut unit.merge {
-        merge.state = MergeState::Returned;
-        merge.made = None;
-        merge.outdated = false;
-        merge.returns = match why {
-            MergeReturn::Conflict { .. } | MergeReturn::Red { .. } => merge.returns + 1,
-            MergeReturn::Unchecked { .. } => merge.returns,
-            // A person has looked.
-            MergeReturn::Rejected { .. } => 0,
-        };
-        merge.why = Some(why.clone());
-    }
-}
-
-/// What an event about a pull request changes in what is known of an item as a unit.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about pull requests alone"
-)]
-fn apply_pull_request(row: &mut ItemRow, event: &Event) {
-    let unit = row.work.unit.get_or_insert_default();
-    match event {
         Event::PullRequestAsked {
             head, branch, base, ..
         } => start_pull_request(unit, head, branch, base),
@@ -908,6 +671,38 @@ fn apply_pull_request(row: &mut ItemRow, event: &Event) {
             record_requested(unit);
         }
         Event::PullRequestSeen { news, .. } => apply_news(unit, news),
+        Event::MergeReturned { why, .. } => {
+            // What people at the pull request want is a rejection as any other.
+            let is_rejected = matches!(why, MergeReturn::Rejected { .. });
+            let state = unit.merge.as_ref().map(|merge| merge.state);
+            if is_rejected && state == Some(MergeState::Requested) {
+                row.people.rejections += 1;
+            }
+            if let Some(merge) = &mut unit.merge {
+                merge.state = MergeState::Returned;
+                merge.made = None;
+                merge.outdated = false;
+                merge.returns = match why {
+                    MergeReturn::Conflict { .. } | MergeReturn::Red { .. } => merge.returns + 1,
+                    MergeReturn::Unchecked { .. } => merge.returns,
+                    // A person has looked.
+                    MergeReturn::Rejected { .. } => 0,
+                };
+                merge.why = Some(why.clone());
+            }
+        }
+        Event::MergeEnded {
+            made, number, at, ..
+        } => {
+            unit.merge = None;
+            if made.is_some() {
+                unit.merged = *number;
+            }
+            // What is on the target is no place to begin again at.
+            if made.is_some() || at.is_some() {
+                unit.work = None;
+            }
+        }
         _ => {}
     }
 }
@@ -1126,40 +921,245 @@ fn item_row(
         return None;
     };
     let mut row = *row;
-    apply_to_item(&mut row, node, event, stamp);
-    Some(row)
-}
-
-/// What an event changes in the row of an item that is there.
-fn apply_to_item(row: &mut ItemRow, node: &Node, event: &Event, stamp: &EventStamp) {
     match event {
-        Event::ItemPlanned(child) => count_child(row, child),
-        Event::AttemptStarted { .. } => start_attempt(row, event, stamp),
-        Event::AttemptEnded { .. } => end_attempt(row, event, stamp),
-        Event::AttemptTold(told) => count_reported_attempt(row, told),
-        Event::GateStarted { .. } | Event::GateEnded { .. } => apply_gate(row, event, stamp),
+        Event::ItemPlanned(child) => {
+            row.children += 1;
+            row.open_children += u32::from(!child.item.state.is_finished());
+        }
+        // What its work came to stays as it is.
+        Event::AttemptStarted {
+            attempt,
+            fence,
+            iteration,
+            hook: Some(id),
+            tree,
+            ..
+        } => {
+            // What it changes may be work on what it claims.
+            row.work.started_on.clone_from(tree);
+            row.fence = *fence;
+            row.attempts += 1;
+            row.attempt = Some(*attempt);
+            row.work.at_work_since = Some(stamp.time);
+            record_hook_start(&mut row.work.hook_runs, id, *iteration, stamp.time);
+        }
+        Event::AttemptEnded { report, .. } if row.stage == Stage::IterationHooks => {
+            withdraw_approval(&mut row);
+            row.attempt = None;
+            row.work.started_on = None;
+            end_work(&mut row, stamp, report.duration_s);
+            record_commits(&mut row, report.commits.iter().flatten());
+            row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
+            row.work.spend = row.work.spend.plus(&report.counted_spend());
+            record_hook_end(&mut row.work.hook_runs, report, stamp.time);
+        }
+        // A reviewer looks, and leaves all that is known of the work as it is, beside the
+        // tree that it saw last: that is what it approves.
+        Event::AttemptStarted {
+            attempt,
+            fence,
+            role: Role::Reviewer,
+            tree,
+            ..
+        } => {
+            row.fence = *fence;
+            row.attempts += 1;
+            row.attempt = Some(*attempt);
+            row.work.at_work_since = Some(stamp.time);
+            row.work.started_on.clone_from(tree);
+        }
+        Event::AttemptEnded { report, .. } if row.stage == Stage::Review => {
+            row.attempt = None;
+            row.work.started_on = None;
+            if let Some(change) = &mut row.work.change {
+                change.record_reviewed_tree(report.tree_after.as_ref());
+            }
+            end_work(&mut row, stamp, report.duration_s);
+            count_interruptions(&mut row, report);
+            record_commits(&mut row, report.commits.iter().flatten());
+            row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
+            row.work.spend = row.work.spend.plus(&report.counted_spend());
+        }
+        Event::AttemptStarted {
+            attempt,
+            memories,
+            tree,
+            baseline,
+            fence,
+            ..
+        } => {
+            row.fence = *fence;
+            row.attempts += 1;
+            row.attempt = Some(*attempt);
+            row.work.at_work_since = Some(stamp.time);
+            row.tries.carried.clone_from(memories);
+            row.work.started_on.clone_from(tree);
+            if let Some(baseline) = baseline {
+                set_baseline(&mut row, baseline.clone());
+            }
+        }
+        Event::AttemptTold(told) => {
+            row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
+            row.work.spend = row.work.spend.plus(&told.report.counted_spend());
+            let took_ms = told.report.duration_s.unwrap_or(0).saturating_mul(1_000);
+            row.work.work_ms = row.work.work_ms.saturating_add(took_ms);
+        }
+        Event::AttemptEnded {
+            attempt,
+            report,
+            unchecked,
+            ..
+        } => {
+            row.attempt = None;
+            end_work(&mut row, stamp, report.duration_s);
+            row.proof.unchecked = unchecked.then_some(*attempt);
+            count_interruptions(&mut row, report);
+            withdraw_approval(&mut row);
+            // Who was not started has said nothing of what was begun before.
+            let is_own = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Baseline);
+            if is_own && !report.cannot_start {
+                let whole = report.outcome == Outcome::Completed || *unchecked;
+                let own = report.conversation.as_ref().filter(|_| whole);
+                let own = own.filter(|own| Conversation::is_valid_id(&own.id));
+                row.work.worked_in = own.cloned().map(Box::new);
+                row.tries.ongoing = resumable_conversation(report)
+                    .or_else(|| conversation_to_approve(&row, report));
+                // An agent that was interrupted as it came to an end is asked again.
+                if report.outcome != Outcome::Interrupted {
+                    let is_stuck = report.trouble == Some(Trouble::Stuck);
+                    row.tries.made_no_progress = report.can_be_asked && is_stuck;
+                }
+            }
+            record_conversation(&mut row, report, *unchecked);
+            record_commits(&mut row, report.commits.iter().flatten());
+            row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
+            row.work.spend = row.work.spend.plus(&report.counted_spend());
+            let started_on = row.work.started_on.take();
+            // What was not started changed nothing that counts.
+            if !report.cannot_start || report.tree_after.is_some() {
+                let before = row.work.change.take();
+                let change =
+                    TreeChange::extend_with_attempt(before.as_deref(), report, started_on.as_ref());
+                row.work.change = Some(Box::new(change));
+            }
+            if let Some(proof) = &report.proof {
+                let before = row.proof.changes.take().unwrap_or_default();
+                row.proof.changes = Some(Box::new(before.merge((**proof).clone())));
+            }
+            // What a fixing agent says is about the gate, not about the item.
+            let is_about_item = matches!(row.stage, Stage::Work | Stage::Verdict);
+            let proceeds = report.outcome == Outcome::Completed || *unchecked;
+            if proceeds && is_about_item {
+                // What was followed was for this attempt, and it got there.
+                row.tries.recovery = None;
+                if report.summary.is_some() {
+                    row.summary.clone_from(&report.summary);
+                }
+            }
+        }
+        Event::GateStarted {
+            number,
+            before,
+            fence,
+            ..
+        } => {
+            row.fence = *fence;
+            if let Some(before) = before {
+                set_baseline(&mut row, before.clone());
+            }
+            row.work.at_work_since = Some(stamp.time);
+            let runs = row.proof.gate_runs.get_or_insert_default();
+            runs.runs = *number;
+            runs.open = true;
+            runs.passed = false;
+        }
+        Event::GateEnded {
+            report, evidence, ..
+        } if row.stage == Stage::Baseline => {
+            end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
+            row.proof.gate_runs = None;
+            row.proof.evidence.extend(evidence.iter().cloned());
+            if !report.interrupted {
+                let baseline = BaselineResult {
+                    passed: report.passed,
+                    tree: report.tree.clone(),
+                    took_s: report.took_s,
+                    reused: false,
+                    exit: report.exit,
+                };
+                set_baseline(&mut row, baseline);
+            }
+        }
+        Event::GateEnded {
+            report, evidence, ..
+        } => {
+            end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
+            end_gate_run(row.proof.gate_runs.get_or_insert_default(), report);
+            // Another command says nothing of the item's own check.
+            row.proof.seen_to_fail |=
+                !report.passed && !report.interrupted && row.proof.claim_gate.is_none();
+            row.proof.evidence.extend(evidence.iter().cloned());
+        }
         Event::ItemReviewed {
             by, verdict, why, ..
-        } => record_review(row, by, *verdict, why.as_deref()),
+        } => record_review(&mut row, by, *verdict, why.as_deref()),
         Event::AttemptJudged { .. } => row.proof.unchecked = None,
         Event::ItemClaimed { by, .. } => row.proof.claimed.clone_from(by),
-        Event::CommitStarted { .. } | Event::CommitEnded { .. } => apply_commit(row, event),
-        Event::LaneTaken { .. } | Event::LaneLeft { .. } => apply_lane(row, event, stamp),
-        Event::MergeQueued { .. }
+        Event::CommitStarted { head, fence, .. } => {
+            row.fence = *fence;
+            row.work.committing = Some(CommitIntent { head: head.clone() });
+        }
+        Event::CommitEnded { commit, error, .. } => {
+            row.work.committing = None;
+            record_commits(&mut row, commit);
+            // What was refused is saved when its lane is left.
+            if row.lane().is_some() && error.is_none() {
+                let unit = row.work.unit.get_or_insert_default();
+                let head = unit.lane.as_ref().map(|lane| lane.from.clone());
+                let had_nothing = unit.work.is_none() || unit.is_unchanged;
+                unit.is_unchanged = commit.is_none() && had_nothing;
+                unit.work = commit.clone().or(head);
+            }
+            if let Some(commit) = commit {
+                row.proof.evidence.push(Evidence::Committed {
+                    commit: commit.clone(),
+                });
+            }
+        }
+        Event::LaneTaken { .. }
+        | Event::LaneLeft { .. }
+        | Event::MergeQueued { .. }
         | Event::MergeStarted { .. }
         | Event::MergePassed { .. }
         | Event::MergeReturned { .. }
-        | Event::MergeEnded { .. } => apply_merge(row, event),
-        Event::PullRequestAsked { .. }
+        | Event::PullRequestAsked { .. }
         | Event::PullRequestTaken { .. }
         | Event::PullRequestOpened { .. }
-        | Event::PullRequestSeen { .. } => apply_pull_request(row, event),
-        Event::ItemStaged { stage, gate, .. } => set_stage(row, *stage, gate.as_deref()),
+        | Event::PullRequestSeen { .. }
+        | Event::MergeEnded { .. } => apply_to_unit(&mut row, event, stamp),
+        Event::ItemStaged { stage, gate, .. } => {
+            row.stage = *stage;
+            if *stage == Stage::IterationHooks {
+                row.work.hook_runs.clear();
+            }
+            if let Some(gate) = gate {
+                row.proof.claim_gate = Some(gate.clone());
+                row.proof.gate_runs = None;
+            }
+            if matches!(stage, Stage::Work | Stage::Resolve) {
+                row.proof.gate_runs = None;
+                row.proof.claim_gate = None;
+            }
+        }
         Event::ItemSkipAsked { .. } => row.people.skip_asked = true,
-        Event::ItemMoved(moved) if moved.node == *node => apply_item_move(row, moved, stamp),
+        Event::ItemMoved(moved) if moved.node == *node => apply_item_move(&mut row, moved, stamp),
         Event::ItemMoved(child) => count_open_children(&mut row.open_children, child),
-        Event::ItemChanged(changed) => changed.change.apply_to_item(row),
-        Event::ItemsPlaced(placed) => set_place(row, placed),
+        Event::ItemChanged(changed) => changed.change.apply_to_item(&mut row),
+        Event::ItemsPlaced(placed) => {
+            if let Some(place) = placed.places.get(node) {
+                row.plan.place.clone_from(place);
+            }
+        }
         Event::RunPlanned(_)
         | Event::LanesEntered { .. }
         | Event::LandStarted { .. }
@@ -1192,268 +1192,7 @@ fn apply_to_item(row: &mut ItemRow, node: &Node, event: &Event, stamp: &EventSta
         | Event::NotificationEnded { .. }
         | Event::FaceTurned { .. } => {}
     }
-}
-
-fn count_child(row: &mut ItemRow, child: &ItemPlanned) {
-    row.children += 1;
-    row.open_children += u32::from(!child.item.state.is_finished());
-}
-
-/// An agent begins at an item: to work on it, to review it, or for a hook of its run.
-fn start_attempt(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
-    let Event::AttemptStarted {
-        attempt,
-        fence,
-        role,
-        iteration,
-        memories,
-        tree,
-        baseline,
-        hook,
-        ..
-    } = event
-    else {
-        return;
-    };
-    row.fence = *fence;
-    row.attempts += 1;
-    row.attempt = Some(*attempt);
-    row.work.at_work_since = Some(stamp.time);
-    // What a hook changes may be work on what it claims. And the tree that a reviewer
-    // saw last is what it approves.
-    row.work.started_on.clone_from(tree);
-    // What the work of the item came to stays as it is.
-    if let Some(id) = hook {
-        record_hook_start(&mut row.work.hook_runs, id, *iteration, stamp.time);
-        return;
-    }
-    if *role == Role::Reviewer {
-        return;
-    }
-    row.tries.carried.clone_from(memories);
-    if let Some(baseline) = baseline {
-        set_baseline(row, baseline.clone());
-    }
-}
-
-fn end_attempt(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
-    let Event::AttemptEnded {
-        attempt,
-        report,
-        unchecked,
-        ..
-    } = event
-    else {
-        return;
-    };
-    if row.stage == Stage::IterationHooks {
-        end_hook(row, report, stamp);
-    } else if row.stage == Stage::Review {
-        end_review(row, report, stamp);
-    } else {
-        row.proof.unchecked = unchecked.then_some(*attempt);
-        end_own_attempt(row, report, *unchecked, stamp);
-    }
-}
-
-fn end_hook(row: &mut ItemRow, report: &Report, stamp: &EventStamp) {
-    withdraw_approval(row);
-    row.attempt = None;
-    row.work.started_on = None;
-    end_work(row, stamp, report.duration_s);
-    record_commits(row, report.commits.iter().flatten());
-    row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
-    row.work.spend = row.work.spend.plus(&report.counted_spend());
-    record_hook_end(&mut row.work.hook_runs, report, stamp.time);
-}
-
-/// A reviewer leaves all that is known of the work as it is.
-fn end_review(row: &mut ItemRow, report: &Report, stamp: &EventStamp) {
-    row.attempt = None;
-    row.work.started_on = None;
-    if let Some(change) = &mut row.work.change {
-        change.record_reviewed_tree(report.tree_after.as_ref());
-    }
-    end_work(row, stamp, report.duration_s);
-    count_interruptions(row, report);
-    record_commits(row, report.commits.iter().flatten());
-    row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
-    row.work.spend = row.work.spend.plus(&report.counted_spend());
-}
-
-/// An attempt at the item itself, or at its gate or merge, is over.
-fn end_own_attempt(row: &mut ItemRow, report: &Report, unchecked: bool, stamp: &EventStamp) {
-    row.attempt = None;
-    end_work(row, stamp, report.duration_s);
-    count_interruptions(row, report);
-    withdraw_approval(row);
-    record_own_conversation(row, report, unchecked);
-    record_conversation(row, report, unchecked);
-    record_commits(row, report.commits.iter().flatten());
-    row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
-    row.work.spend = row.work.spend.plus(&report.counted_spend());
-    record_tree_change(row, report);
-    if let Some(proof) = &report.proof {
-        let before = row.proof.changes.take().unwrap_or_default();
-        row.proof.changes = Some(Box::new(before.merge((**proof).clone())));
-    }
-    // What a fixing agent says is about the gate, not about the item.
-    let is_about_item = matches!(row.stage, Stage::Work | Stage::Verdict);
-    let proceeds = report.outcome == Outcome::Completed || unchecked;
-    if proceeds && is_about_item {
-        // What was followed was for this attempt, and it got there.
-        row.tries.recovery = None;
-        if report.summary.is_some() {
-            row.summary.clone_from(&report.summary);
-        }
-    }
-}
-
-/// Notes the conversation of an attempt at the work of an item: the one that ended well,
-/// and the one in which the next attempt goes on.
-fn record_own_conversation(row: &mut ItemRow, report: &Report, unchecked: bool) {
-    // Who was not started has said nothing of what was begun before.
-    let is_own = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Baseline);
-    if is_own && !report.cannot_start {
-        let whole = report.outcome == Outcome::Completed || unchecked;
-        let own = report.conversation.as_ref().filter(|_| whole);
-        let own = own.filter(|own| Conversation::is_valid_id(&own.id));
-        row.work.worked_in = own.cloned().map(Box::new);
-        row.tries.ongoing =
-            resumable_conversation(report).or_else(|| conversation_to_approve(row, report));
-        // An agent that was interrupted as it came to an end is asked again.
-        if report.outcome != Outcome::Interrupted {
-            let is_stuck = report.trouble == Some(Trouble::Stuck);
-            row.tries.made_no_progress = report.can_be_asked && is_stuck;
-        }
-    }
-}
-
-/// Adds what an attempt changed in the tree to what is known of the item.
-fn record_tree_change(row: &mut ItemRow, report: &Report) {
-    let started_on = row.work.started_on.take();
-    // What was not started changed nothing that counts.
-    if !report.cannot_start || report.tree_after.is_some() {
-        let before = row.work.change.take();
-        let change =
-            TreeChange::extend_with_attempt(before.as_deref(), report, started_on.as_ref());
-        row.work.change = Some(Box::new(change));
-    }
-}
-
-/// Counts an attempt that was made before the plan was imported.
-fn count_reported_attempt(row: &mut ItemRow, told: &ReportedAttempt) {
-    row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
-    row.work.spend = row.work.spend.plus(&told.report.counted_spend());
-    let took_ms = told.report.duration_s.unwrap_or(0).saturating_mul(1_000);
-    row.work.work_ms = row.work.work_ms.saturating_add(took_ms);
-}
-
-/// What an event about a run of a gate changes in the row of its item.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about gates alone"
-)]
-fn apply_gate(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
-    match event {
-        Event::GateStarted {
-            number,
-            before,
-            fence,
-            ..
-        } => {
-            row.fence = *fence;
-            if let Some(before) = before {
-                set_baseline(row, before.clone());
-            }
-            row.work.at_work_since = Some(stamp.time);
-            let runs = row.proof.gate_runs.get_or_insert_default();
-            runs.runs = *number;
-            runs.open = true;
-            runs.passed = false;
-        }
-        Event::GateEnded {
-            report, evidence, ..
-        } if row.stage == Stage::Baseline => {
-            end_work(row, stamp, report.interrupted.then_some(report.took_s));
-            row.proof.gate_runs = None;
-            row.proof.evidence.extend(evidence.iter().cloned());
-            if !report.interrupted {
-                let baseline = BaselineResult {
-                    passed: report.passed,
-                    tree: report.tree.clone(),
-                    took_s: report.took_s,
-                    reused: false,
-                    exit: report.exit,
-                };
-                set_baseline(row, baseline);
-            }
-        }
-        Event::GateEnded {
-            report, evidence, ..
-        } => {
-            end_work(row, stamp, report.interrupted.then_some(report.took_s));
-            end_gate_run(row.proof.gate_runs.get_or_insert_default(), report);
-            // Another command says nothing of the item's own check.
-            row.proof.seen_to_fail |=
-                !report.passed && !report.interrupted && row.proof.claim_gate.is_none();
-            row.proof.evidence.extend(evidence.iter().cloned());
-        }
-        _ => {}
-    }
-}
-
-/// What an event about a commit changes in the row of its item.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about commits alone"
-)]
-fn apply_commit(row: &mut ItemRow, event: &Event) {
-    match event {
-        Event::CommitStarted { head, fence, .. } => {
-            row.fence = *fence;
-            row.work.committing = Some(CommitIntent { head: head.clone() });
-        }
-        Event::CommitEnded { commit, error, .. } => {
-            row.work.committing = None;
-            record_commits(row, commit);
-            // What was refused is saved when its lane is left.
-            if row.lane().is_some() && error.is_none() {
-                let unit = row.work.unit.get_or_insert_default();
-                let head = unit.lane.as_ref().map(|lane| lane.from.clone());
-                let had_nothing = unit.work.is_none() || unit.is_unchanged;
-                unit.is_unchanged = commit.is_none() && had_nothing;
-                unit.work = commit.clone().or(head);
-            }
-            if let Some(commit) = commit {
-                row.proof.evidence.push(Evidence::Committed {
-                    commit: commit.clone(),
-                });
-            }
-        }
-        _ => {}
-    }
-}
-
-fn set_stage(row: &mut ItemRow, stage: Stage, gate: Option<&Gate>) {
-    row.stage = stage;
-    if stage == Stage::IterationHooks {
-        row.work.hook_runs.clear();
-    }
-    if let Some(gate) = gate {
-        row.proof.claim_gate = Some(Box::new(gate.clone()));
-        row.proof.gate_runs = None;
-    }
-    if matches!(stage, Stage::Work | Stage::Resolve) {
-        row.proof.gate_runs = None;
-        row.proof.claim_gate = None;
-    }
-}
-
-fn set_place(row: &mut ItemRow, placed: &ItemsPlaced) {
-    if let Some(place) = placed.places.get(&row.node) {
-        row.plan.place.clone_from(place);
-    }
+    Some(row)
 }
 
 /// Adds the work that ends with this event: what was measured, else the time since
@@ -1613,7 +1352,15 @@ fn is_recovery_kept(moved: &ItemMoved) -> bool {
 }
 
 fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
-    reset_counts_of_restart(row, moved);
+    // An item that was given up and starts again counts from 0.
+    if moved.from.is_broken() || moved.from.is_finished() {
+        if let Some(merge) = row.work.unit.as_mut().and_then(|unit| unit.merge.as_mut()) {
+            merge.returns = 0;
+        }
+        row.tries.broken_off = 0;
+        row.tries.put_off = 0;
+        row.tries.check_recoveries = 0;
+    }
     let at_check = row.stage == Stage::Gate && moved.from == ItemState::Working;
     if at_check && moved.recovery.is_some() {
         row.tries.check_recoveries += 1;
@@ -1653,14 +1400,22 @@ fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
         .map(Box::new);
     // What is done again has to change something again.
     if moved.from == ItemState::Done {
-        forget_work(row);
+        row.work.commits.clear();
+        row.work.change = None;
+        row.proof.changes = None;
+        row.proof.baseline = None;
+        row.proof.seen_to_fail = false;
+        row.proof.claimed = None;
     }
     if let Some(retries) = moved.retries {
         row.tries.retries = retries;
     }
     // A person has looked.
-    if moved.retries == Some(0)
-        && let Some(review) = &mut row.proof.review
+    if let Some(review) = row
+        .proof
+        .review
+        .as_mut()
+        .filter(|_| moved.retries == Some(0))
     {
         review.rounds = 0;
         review.without_verdict = 0;
@@ -1675,33 +1430,6 @@ fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
     if moved.answer.is_some() {
         row.people.answer.clone_from(&moved.answer);
     }
-    enter_item_state(row, moved, stamp);
-}
-
-/// An item that was given up and starts again counts from 0.
-fn reset_counts_of_restart(row: &mut ItemRow, moved: &ItemMoved) {
-    if moved.from.is_broken() || moved.from.is_finished() {
-        if let Some(merge) = row.work.unit.as_mut().and_then(|unit| unit.merge.as_mut()) {
-            merge.returns = 0;
-        }
-        row.tries.broken_off = 0;
-        row.tries.put_off = 0;
-        row.tries.check_recoveries = 0;
-    }
-}
-
-/// Forgets what the work of an item came to that is to be done again.
-fn forget_work(row: &mut ItemRow) {
-    row.work.commits.clear();
-    row.work.change = None;
-    row.proof.changes = None;
-    row.proof.baseline = None;
-    row.proof.seen_to_fail = false;
-    row.proof.claimed = None;
-}
-
-/// What its new state changes in the row of an item.
-fn enter_item_state(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
     match moved.to {
         ItemState::Working => {
             row.started_at.get_or_insert(stamp.time);
@@ -1817,8 +1545,44 @@ fn unit_in_pull_request(number: u64, named: Option<String>) -> Box<UnitRow> {
 }
 
 fn attempt_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<AttemptRow> {
-    if let Event::AttemptStarted { .. } = event {
-        return row_of_started_attempt(event, stamp);
+    if let Event::AttemptStarted {
+        attempt,
+        run,
+        node,
+        fence: _,
+        number,
+        role,
+        agent,
+        model,
+        iteration,
+        name,
+        memories,
+        tree,
+        baseline: _,
+        hook: _,
+    } = event
+    {
+        return Some(AttemptRow {
+            id: *attempt,
+            run: *run,
+            node: node.clone(),
+            number: *number,
+            role: *role,
+            agent: agent.clone(),
+            model: model.clone(),
+            iteration: *iteration,
+            started_at: stamp.time,
+            ended_at: None,
+            report: None,
+            name: name.clone(),
+            item: None,
+            native: None,
+            memories: memories.clone(),
+            answer: None,
+            tree: tree.clone(),
+            unchecked: None,
+            checkout: stamp.checkout.clone(),
+        });
     }
     if let Event::AttemptTold(told) = event {
         return Some(row_of_reported_attempt(told, stamp));
@@ -1853,49 +1617,6 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option
         row.answer = Some(answer.clone());
     }
     Some(row)
-}
-
-fn row_of_started_attempt(event: &Event, stamp: &EventStamp) -> Option<AttemptRow> {
-    let Event::AttemptStarted {
-        attempt,
-        run,
-        node,
-        fence: _,
-        number,
-        role,
-        agent,
-        model,
-        iteration,
-        name,
-        memories,
-        tree,
-        baseline: _,
-        hook: _,
-    } = event
-    else {
-        return None;
-    };
-    Some(AttemptRow {
-        id: *attempt,
-        run: *run,
-        node: node.clone(),
-        number: *number,
-        role: *role,
-        agent: agent.clone(),
-        model: model.clone(),
-        iteration: *iteration,
-        started_at: stamp.time,
-        ended_at: None,
-        report: None,
-        name: name.clone(),
-        item: None,
-        native: None,
-        memories: memories.clone(),
-        answer: None,
-        tree: tree.clone(),
-        unchecked: None,
-        checkout: stamp.checkout.clone(),
-    })
 }
 
 /// No file says what an attempt used, so none can take it back: it was counted
@@ -1945,8 +1666,39 @@ fn row_of_reported_attempt(told: &ReportedAttempt, stamp: &EventStamp) -> Attemp
 }
 
 fn decision_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<DecisionRow> {
-    if let Event::DecisionOpened { .. } = event {
-        return row_of_opened_decision(event, stamp);
+    if let Event::DecisionOpened {
+        decision,
+        number,
+        decision_kind,
+        run,
+        node,
+        file,
+        memory,
+        question,
+        details,
+        ways,
+        edits,
+        request,
+    } = event
+    {
+        return Some(DecisionRow {
+            memory: memory.clone(),
+            id: *decision,
+            number: *number,
+            kind: *decision_kind,
+            run: *run,
+            node: node.clone(),
+            file: file.clone(),
+            question: question.clone(),
+            details: details.clone(),
+            ways: ways.clone(),
+            edits: edits.clone(),
+            request: request.clone(),
+            deferred: None,
+            opened_at: stamp.time,
+            notification: None,
+            verdict: None,
+        });
     }
     let Some(Row::Decision(row)) = before else {
         return None;
@@ -1996,44 +1748,6 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Optio
         });
     }
     Some(row)
-}
-
-fn row_of_opened_decision(event: &Event, stamp: &EventStamp) -> Option<DecisionRow> {
-    let Event::DecisionOpened {
-        decision,
-        number,
-        decision_kind,
-        run,
-        node,
-        file,
-        memory,
-        question,
-        details,
-        ways,
-        edits,
-        request,
-    } = event
-    else {
-        return None;
-    };
-    Some(DecisionRow {
-        memory: memory.clone(),
-        id: *decision,
-        number: *number,
-        kind: *decision_kind,
-        run: *run,
-        node: node.clone(),
-        file: file.clone(),
-        question: question.clone(),
-        details: details.clone(),
-        ways: ways.clone(),
-        edits: edits.clone(),
-        request: request.clone(),
-        deferred: None,
-        opened_at: stamp.time,
-        notification: None,
-        verdict: None,
-    })
 }
 
 fn entry_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<EntryRow> {

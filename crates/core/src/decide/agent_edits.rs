@@ -162,7 +162,18 @@ fn classify_edit(
         return EditTreatment::Nothing;
     }
     match (edit, row) {
-        (Edit::SetState { node, to }, Some(row)) => classify_state_edit(node, *to, row),
+        (Edit::SetState { node, to }, Some(row)) => match to {
+            ItemState::Done if row.state.is_finished() => EditTreatment::Nothing,
+            ItemState::Done => EditTreatment::Claim(node.clone()),
+            ItemState::Pending
+            | ItemState::Ready
+            | ItemState::Working
+            | ItemState::Waiting
+            | ItemState::Failed
+            | ItemState::Skipped
+            | ItemState::Dropped
+            | ItemState::Blocked => EditTreatment::Doubt,
+        },
         // A check that an agent gives to an item would stand for its verdict.
         (
             Edit::SetRetries { .. }
@@ -184,7 +195,14 @@ fn classify_edit(
         }
         (Edit::SetPresent { .. }, _) => EditTreatment::Nothing,
         (Edit::SetPrompt { prompt, .. }, Some(row)) if agent.criteria => {
-            classify_prompt_edit(edit, prompt.as_deref(), row)
+            if has_lost_lines(row.plan.prompt.as_deref(), prompt.as_deref()) {
+                EditTreatment::Doubt
+            } else if is_under_way(row) {
+                // It is read again when the work is over.
+                EditTreatment::Nothing
+            } else {
+                EditTreatment::Take(edit.clone())
+            }
         }
         // What was done is said by the verdict.
         (Edit::SetSummary { node, .. }, _) if agent.own.contains(node) => EditTreatment::Nothing,
@@ -193,7 +211,17 @@ fn classify_edit(
         }
         // Who asks for something does not decide it.
         (Edit::AnswerRequest { .. }, _) => EditTreatment::Doubt,
-        (Edit::SetRunState { to }, _) => classify_run_state_edit(edit, *to, run_row.state),
+        (Edit::SetRunState { to }, _) => {
+            let is_so = *to == run_row.state
+                || (*to == RunState::Running && run_row.state == RunState::Interrupted);
+            if *to == RunState::Paused {
+                EditTreatment::Take(edit.clone())
+            } else if is_so {
+                EditTreatment::Nothing
+            } else {
+                EditTreatment::Doubt
+            }
+        }
         (
             Edit::Insert {
                 parent,
@@ -207,46 +235,6 @@ fn classify_edit(
             items: items.iter().map(as_open_item).collect(),
         }),
         _ => EditTreatment::Take(edit.clone()),
-    }
-}
-
-/// An agent may say that an item is done; any other state is doubted.
-fn classify_state_edit(node: &Node, to: ItemState, row: &ItemRow) -> EditTreatment {
-    match to {
-        ItemState::Done if row.state.is_finished() => EditTreatment::Nothing,
-        ItemState::Done => EditTreatment::Claim(node.clone()),
-        ItemState::Pending
-        | ItemState::Ready
-        | ItemState::Working
-        | ItemState::Waiting
-        | ItemState::Failed
-        | ItemState::Skipped
-        | ItemState::Dropped
-        | ItemState::Blocked => EditTreatment::Doubt,
-    }
-}
-
-/// Takes a prompt that lost no line, unless an attempt is at work with the old one.
-fn classify_prompt_edit(edit: &Edit, prompt: Option<&str>, row: &ItemRow) -> EditTreatment {
-    if has_lost_lines(row.plan.prompt.as_deref(), prompt) {
-        EditTreatment::Doubt
-    } else if is_under_way(row) {
-        // It is read again when the work is over.
-        EditTreatment::Nothing
-    } else {
-        EditTreatment::Take(edit.clone())
-    }
-}
-
-/// An agent may pause its run; any other change of the state of the run is doubted.
-fn classify_run_state_edit(edit: &Edit, to: RunState, state: RunState) -> EditTreatment {
-    let is_so = to == state || (to == RunState::Running && state == RunState::Interrupted);
-    if to == RunState::Paused {
-        EditTreatment::Take(edit.clone())
-    } else if is_so {
-        EditTreatment::Nothing
-    } else {
-        EditTreatment::Doubt
     }
 }
 

@@ -7,12 +7,9 @@ use super::runner::{
 use crate::event::Event;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};
-use crate::lane::{
-    Landing, LaneTerms, LanesRow, TargetRow, UnitRow, count_begun_tasks, unit_of_node,
-};
+use crate::lane::{Landing, LaneTerms, TargetRow, UnitRow, count_begun_tasks, unit_of_node};
 use crate::merge::{MergeRow, MergeState};
 use crate::refusal::Refusal;
-use crate::run::RunRow;
 
 /// Records the target of a run in a repository, once: its work is on that branch from then on. In
 /// lanes the same branch may begin anew where all that was merged is part of it.
@@ -117,14 +114,37 @@ pub(super) fn assign_lane(
     let (Some(lanes), Some(target)) = (&row.branches.lanes, target) else {
         return Err(story.wrong_run_state(run));
     };
+    let is_free = lanes.held.get(&lane).is_none_or(|held| held == node);
+    let is_own = item.lane().is_some_and(|lane| lane.by == token);
+    let is_of_other = item
+        .lane()
+        .is_some_and(|lane| lane.by != token && row.has_runner(lane.by));
     let had_lane = item.lane().is_some();
-    let shows_both_sides = item.merge().is_some_and(MergeRow::needs_both_sides);
+    // One that is over, or has to wait again, still has what is in its lane.
+    let may_begin = !item.state.is_finished() && item.state != ItemState::Pending;
+    let is_open = may_begin || had_lane;
+    let merge = item.merge();
+    let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
+    let shows_both_sides = merge.is_some_and(MergeRow::needs_both_sides);
     let scope = story.tables.scope_of_unit(&item);
-    if !is_lane_assignable(story, lanes, &item, lane, token) {
+    let has_to_wait = !had_lane && story.tables.find_overlapping_unit(lanes, &item).is_some();
+    if !is_free
+        || is_own
+        || is_of_other
+        || !is_open
+        || is_queued
+        || has_to_wait
+        || unit_of_node(node) != *node
+    {
         return Err(wrong_item_state(&item));
     }
     // Another runner may have begun the last one meanwhile.
-    if !had_lane && has_begun_all_tasks(row, lanes) {
+    let max = row.invocation.limits.tasks_max.filter(|_| !had_lane);
+    let begun = count_begun_tasks(
+        row.invocation.tasks,
+        lanes.count_begun_units(row.invocation.invocations),
+    );
+    if max.is_some_and(|max| begun >= max) {
         return Err(story.wrong_run_state(run));
     }
     let UnitRow {
@@ -164,47 +184,6 @@ pub(super) fn assign_lane(
         repository,
     });
     Ok(())
-}
-
-/// Whether a unit can get this lane for the runner with this token.
-fn is_lane_assignable(
-    story: &EventBuffer<'_>,
-    lanes: &LanesRow,
-    item: &ItemRow,
-    lane: u32,
-    token: u64,
-) -> bool {
-    let node = &item.node;
-    let row = story.tables.run(item.run);
-    let is_free = lanes.held.get(&lane).is_none_or(|held| held == node);
-    let is_own = item.lane().is_some_and(|lane| lane.by == token);
-    let is_of_other = item
-        .lane()
-        .is_some_and(|lane| lane.by != token && row.is_some_and(|row| row.has_runner(lane.by)));
-    let had_lane = item.lane().is_some();
-    // One that is over, or has to wait again, still has what is in its lane.
-    let may_begin = !item.state.is_finished() && item.state != ItemState::Pending;
-    let is_open = may_begin || had_lane;
-    let merge = item.merge();
-    let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
-    let has_to_wait = !had_lane && story.tables.find_overlapping_unit(lanes, item).is_some();
-    is_free
-        && !is_own
-        && !is_of_other
-        && is_open
-        && !is_queued
-        && !has_to_wait
-        && unit_of_node(node) == *node
-}
-
-/// Whether as many tasks of the run were begun as its limits allow.
-fn has_begun_all_tasks(row: &RunRow, lanes: &LanesRow) -> bool {
-    let begun = count_begun_tasks(
-        row.invocation.tasks,
-        lanes.count_begun_units(row.invocation.invocations),
-    );
-    let max = row.invocation.limits.tasks_max;
-    max.is_some_and(|max| begun >= max)
 }
 
 /// How many attempts there were at a unit and below it.

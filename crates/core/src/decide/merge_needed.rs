@@ -121,7 +121,19 @@ fn ask_about_merged_items(
         .collect();
     for node in asked.iter().filter(|node| !has_node(own, node)) {
         let work = merged.iter().find(|work| work.node == **node);
-        settle_removed_item(story, run, node, work)?;
+        let item = story.require_item(run, node)?.clone();
+        let is_waiting = item.state == ItemState::Waiting;
+        if let Some(work) = work.filter(|_| is_waiting || is_unstarted(item.state)) {
+            complete_subtree(
+                story,
+                run,
+                &item,
+                &evidence_of_merged_work(work),
+                "another run",
+            )?;
+        } else if is_waiting {
+            restart_at_work(story, run, &item, None);
+        }
     }
     let mut waiting = Vec::new();
     for needed in own {
@@ -162,29 +174,6 @@ fn ask_about_merged_items(
             let kind = DecisionKind::MergeNeeded;
             story.ask_about_edits(kind, run, question, details, edits);
         }
-    }
-    Ok(())
-}
-
-/// An item for which no merge is needed any more is done by that merge, or goes on.
-fn settle_removed_item(
-    story: &mut EventBuffer<'_>,
-    run: RunId,
-    node: &Node,
-    work: Option<&MergedWork>,
-) -> Result<(), Refusal> {
-    let item = story.require_item(run, node)?.clone();
-    let is_waiting = item.state == ItemState::Waiting;
-    if let Some(work) = work.filter(|_| is_waiting || is_unstarted(item.state)) {
-        complete_subtree(
-            story,
-            run,
-            &item,
-            &evidence_of_merged_work(work),
-            "another run",
-        )?;
-    } else if is_waiting {
-        restart_at_work(story, run, &item, None);
     }
     Ok(())
 }

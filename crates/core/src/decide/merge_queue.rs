@@ -190,7 +190,14 @@ pub(super) fn apply_merge_step(
         (Queued, MergeStep::Start { made, .. })
             if is_merged_by_pull_request(&item) && !item.needs_check() =>
         {
-            return start_merge_of_pull_request(story, &item, made);
+            start_merge(story, &item, made, true)?;
+            if merge_state_of_item(story, run, node) == Some(Checking) {
+                story.append(Event::MergePassed {
+                    run,
+                    node: node.clone(),
+                });
+            }
+            return Ok(());
         }
         (Queued, MergeStep::Start { made, is_checked }) => {
             return start_merge(story, &item, made, *is_checked);
@@ -203,7 +210,17 @@ pub(super) fn apply_merge_step(
             requeue_unit(story, &item, merge);
         }
         // The target has it: what is left to do is its other check, on what is there.
-        (Passed, MergeStep::End) if merge.outdated => recheck_merged_unit(story, &item, merge),
+        (Passed, MergeStep::End) if merge.outdated => {
+            let (end, evidence) = result_and_evidence_of_merge(story, &item, merge.made.as_ref());
+            append_merge_end(story, run, node, end);
+            story.append(Event::MergeQueued {
+                run,
+                node: node.clone(),
+                work: merge.work,
+                evidence: evidence.into_iter().collect(),
+                review: false,
+            });
+        }
         (Checking, MergeStep::Pass) => story.append(Event::MergePassed {
             run,
             node: node.clone(),
@@ -216,7 +233,13 @@ pub(super) fn apply_merge_step(
             append_merge_end(story, run, node, (None, Some(at.clone())));
             finish_merged_unit(story, &item, Vec::new());
         }
-        (Passed, MergeStep::End) => end_merge(story, &item, merge.made.as_ref()),
+        (Passed, MergeStep::End) => {
+            let made = merge.made.as_ref();
+            let checked = made.and_then(|made| evidence_of_merged_check(story, &item, &made.tree));
+            let (end, merged) = result_and_evidence_of_merge(story, &item, made);
+            append_merge_end(story, run, node, end);
+            finish_merged_unit(story, &item, checked.into_iter().chain(merged).collect());
+        }
         (
             Queued,
             MergeStep::Pass
@@ -236,44 +259,6 @@ pub(super) fn apply_merge_step(
         | (InReview | Requested | Returned, _) => return Err(wrong_item_state(&item)),
     }
     Ok(())
-}
-
-/// Starts the merge of a unit that its pull request merged, and passes it at once where
-/// the slot is free.
-fn start_merge_of_pull_request(
-    story: &mut EventBuffer<'_>,
-    item: &ItemRow,
-    made: &MergeCommit,
-) -> Result<(), Refusal> {
-    start_merge(story, item, made, true)?;
-    if merge_state_of_item(story, item.run, &item.node) == Some(MergeState::Checking) {
-        story.append(Event::MergePassed {
-            run: item.run,
-            node: item.node.clone(),
-        });
-    }
-    Ok(())
-}
-
-/// Ends the merge of a unit on the target, and queues the unit for its other check.
-fn recheck_merged_unit(story: &mut EventBuffer<'_>, item: &ItemRow, merge: MergeRow) {
-    let (end, evidence) = result_and_evidence_of_merge(story, item, merge.made.as_ref());
-    append_merge_end(story, item.run, &item.node, end);
-    story.append(Event::MergeQueued {
-        run: item.run,
-        node: item.node.clone(),
-        work: merge.work,
-        evidence: evidence.into_iter().collect(),
-        review: false,
-    });
-}
-
-/// Ends the merge of a unit on the target; its item is done.
-fn end_merge(story: &mut EventBuffer<'_>, item: &ItemRow, made: Option<&MergeCommit>) {
-    let checked = made.and_then(|made| evidence_of_merged_check(story, item, &made.tree));
-    let (end, merged) = result_and_evidence_of_merge(story, item, made);
-    append_merge_end(story, item.run, &item.node, end);
-    finish_merged_unit(story, item, checked.into_iter().chain(merged).collect());
 }
 
 /// Whether the work of a unit was merged by its pull request.

@@ -728,63 +728,87 @@ pub(super) fn apply_verdict(
     if row.kind == DecisionKind::MergeNeeded && row.node.is_none() {
         return merge_needed::decide_items_question(story, &row, verb, why);
     }
-    match &row.node {
-        Some(node) => apply_verdict_to_item(story, &row, node, verb, why),
-        // The process that writes the file acts on the verdict.
-        None => {
-            story.decide_if_open(id, verb, why);
-            Ok(())
-        }
-    }
-}
-
-/// What a verdict about an item changes in it.
-fn apply_verdict_to_item(
-    story: &mut EventBuffer<'_>,
-    row: &DecisionRow,
-    node: &Node,
-    verb: Verb,
-    why: Option<&str>,
-) -> Result<(), Refusal> {
+    // The process that writes the file acts on the verdict.
+    let Some(node) = row.node else {
+        story.decide_if_open(id, verb, why);
+        return Ok(());
+    };
     match verb {
         Verb::Approve if matches!(row.kind, DecisionKind::Claim | DecisionKind::Approval) => {
-            return claims::accept_claim(story, row.run, node, why);
+            return claims::accept_claim(story, row.run, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::AgentReview => {
-            return reviewing::approve_review(story, row.run, row.id, node, why);
+            return reviewing::approve_review(story, row.run, id, &node, why);
         }
         Verb::Reject if row.kind == DecisionKind::AgentReview => {
-            let why = why.ok_or(Refusal::EmptyAnswer)?;
-            return reviewing::reject_review(story, row.run, row.id, node, why);
+            let Some(why) = why else {
+                return Err(Refusal::EmptyAnswer);
+            };
+            return reviewing::reject_review(story, row.run, id, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::Review => {
-            merge_queue::approve_merge(story, row.run, node)?;
+            merge_queue::approve_merge(story, row.run, &node)?;
         }
         Verb::Reject if matches!(row.kind, DecisionKind::Review | DecisionKind::PullRequest) => {
-            let why = why.ok_or(Refusal::EmptyAnswer)?;
+            let Some(why) = why else {
+                return Err(Refusal::EmptyAnswer);
+            };
             release_dead_runner(story, row.run)?;
-            let item = story.require_item(row.run, node)?.clone();
+            let item = story.require_item(row.run, &node)?.clone();
             merge_queue::reject_merge_by_person(story, &item, why);
         }
         Verb::Reject if row.kind == DecisionKind::Approval => {
-            let why = why.ok_or(Refusal::EmptyAnswer)?;
-            return reject_item(story, row.run, row.id, node, why);
+            let Some(why) = why else {
+                return Err(Refusal::EmptyAnswer);
+            };
+            return reject_item(story, row.run, id, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::MergeNeeded => {
-            continue_without_merge(story, row, node, why)?;
+            // An item that goes on without the merge is not asked about again.
+            let words = why.unwrap_or("go on without it");
+            let told = format!("{}: {words}", row.question);
+            reset_for_retry(story, row.run, &node, Some(&told))?;
+            append_change(story, row.run, &node, ItemChange::WithoutMerge(true));
         }
         Verb::Approve if row.kind == DecisionKind::Wait => {
             release_dead_runner(story, row.run)?;
-            waits::skip_wait(story, row.run, node, why)?;
+            waits::skip_wait(story, row.run, &node, why)?;
         }
         Verb::Approve => {
             resume_at_breakpoint(story, row.run)?;
-            story.decide_if_open(row.id, verb, why);
+            story.decide_if_open(id, verb, why);
             return Ok(());
         }
-        Verb::Answer => answer_problem(story, row, node, why)?,
-        Verb::Retry => reset_for_retry(story, row.run, node, why)?,
-        Verb::Skip => return skip_item(story, row.run, node, why),
+        Verb::Answer => {
+            let Some(answer) = why else {
+                return Err(Refusal::EmptyAnswer);
+            };
+            let problem = match row.kind {
+                DecisionKind::BlockedNode => describe_failure(story.require_item(row.run, &node)?),
+                DecisionKind::HumanNeeded
+                | DecisionKind::Claim
+                | DecisionKind::MergeNeeded
+                | DecisionKind::Breakpoint
+                | DecisionKind::FileConflict
+                | DecisionKind::ClaimedItems
+                | DecisionKind::AgentEdit
+                | DecisionKind::DoubtedMemory
+                | DecisionKind::Question
+                | DecisionKind::Review
+                | DecisionKind::PullRequest
+                | DecisionKind::Wait
+                | DecisionKind::Request
+                | DecisionKind::InHand
+                | DecisionKind::Approval
+                | DecisionKind::AgentReview => Some(row.question.clone()),
+            };
+            reset_for_retry(story, row.run, &node, Some(answer))?;
+            // An agent that meets the same problem can recall the answer.
+            let problem = problem.unwrap_or_else(|| row.question.clone());
+            remembering::record_resolution(story, &problem, answer, Some(node.as_str()), None);
+        }
+        Verb::Retry => reset_for_retry(story, row.run, &node, why)?,
+        Verb::Skip => return skip_item(story, row.run, &node, why),
         Verb::KeepFile
         | Verb::KeepPiton
         | Verb::Merge
@@ -792,60 +816,12 @@ fn apply_verdict_to_item(
         | Verb::Defer
         | Verb::Backlog
         | Verb::Settled => {
-            story.decide_if_open(row.id, verb, why);
+            story.decide_if_open(id, verb, why);
             return Ok(());
         }
     }
-    story.settle_decisions_below(row.run, node, verb, why);
+    story.settle_decisions_below(row.run, &node, verb, why);
     advance_emptied_parents(story, row.run);
-    Ok(())
-}
-
-/// An item that goes on without the merge is not asked about again.
-fn continue_without_merge(
-    story: &mut EventBuffer<'_>,
-    row: &DecisionRow,
-    node: &Node,
-    why: Option<&str>,
-) -> Result<(), Refusal> {
-    let words = why.unwrap_or("go on without it");
-    let told = format!("{}: {words}", row.question);
-    reset_for_retry(story, row.run, node, Some(&told))?;
-    append_change(story, row.run, node, ItemChange::WithoutMerge(true));
-    Ok(())
-}
-
-/// Tries an item again with what a person answered, and remembers the answer.
-fn answer_problem(
-    story: &mut EventBuffer<'_>,
-    row: &DecisionRow,
-    node: &Node,
-    why: Option<&str>,
-) -> Result<(), Refusal> {
-    let answer = why.ok_or(Refusal::EmptyAnswer)?;
-    let problem = match row.kind {
-        DecisionKind::BlockedNode => describe_failure(story.require_item(row.run, node)?),
-        DecisionKind::HumanNeeded
-        | DecisionKind::Claim
-        | DecisionKind::MergeNeeded
-        | DecisionKind::Breakpoint
-        | DecisionKind::FileConflict
-        | DecisionKind::ClaimedItems
-        | DecisionKind::AgentEdit
-        | DecisionKind::DoubtedMemory
-        | DecisionKind::Question
-        | DecisionKind::Review
-        | DecisionKind::PullRequest
-        | DecisionKind::Wait
-        | DecisionKind::Request
-        | DecisionKind::InHand
-        | DecisionKind::Approval
-        | DecisionKind::AgentReview => Some(row.question.clone()),
-    };
-    reset_for_retry(story, row.run, node, Some(answer))?;
-    // An agent that meets the same problem can recall the answer.
-    let problem = problem.unwrap_or_else(|| row.question.clone());
-    remembering::record_resolution(story, &problem, answer, Some(node.as_str()), None);
     Ok(())
 }
 

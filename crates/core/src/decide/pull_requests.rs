@@ -10,7 +10,7 @@ use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
 use crate::id::Node;
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::merge::{MergeReturn, MergeRow, MergeState};
+use crate::merge::{MergeReturn, MergeState};
 use crate::pull_request::{
     AdoptedPullRequest, PullRequestNews, PullRequestRow, PullRequestStep, branch_of_unit,
 };
@@ -50,7 +50,29 @@ pub(super) fn apply_pull_request_step(
     let is_asked = known.as_ref().is_some_and(|known| known.head == merge.work);
     match (merge.state, step) {
         (MergeState::Queued, PullRequestStep::Ask) if !is_asked => {
-            ask_for_pull_request(story, &item, merge, known)?
+            check_can_begin(story, run)?;
+            let row = story.require_run(run)?;
+            let Some(base) = row.pull_request_base(&item) else {
+                return Err(wrong_item_state(&item));
+            };
+            // One that others opened has its own.
+            let own = known.filter(|it| {
+                !it.is_unadopted() && it.number.is_some() && !it.closed && it.merged.is_none()
+            });
+            let (base, branch) = match own {
+                Some(own) => (own.base, own.branch),
+                None => {
+                    let run = row.name_in_repository(story.tables.repository_of(&item));
+                    (base.to_owned(), branch_of_unit(&run, node))
+                }
+            };
+            story.append(Event::PullRequestAsked {
+                run,
+                node: node.clone(),
+                head: merge.work.clone(),
+                branch,
+                base,
+            });
         }
         (MergeState::Queued, PullRequestStep::Opened { head, number, url })
             if is_asked && *head == merge.work =>
@@ -84,40 +106,6 @@ pub(super) fn apply_pull_request_step(
             _,
         ) => return Err(wrong_item_state(&item)),
     }
-    Ok(())
-}
-
-/// Asks for a pull request for the work of a unit in the queue.
-fn ask_for_pull_request(
-    story: &mut EventBuffer<'_>,
-    item: &ItemRow,
-    merge: &MergeRow,
-    known: Option<PullRequestRow>,
-) -> Result<(), Refusal> {
-    let run = item.run;
-    check_can_begin(story, run)?;
-    let row = story.require_run(run)?;
-    let Some(base) = row.pull_request_base(item) else {
-        return Err(wrong_item_state(item));
-    };
-    // One that others opened has its own.
-    let own = known.filter(|it| {
-        !it.is_unadopted() && it.number.is_some() && !it.closed && it.merged.is_none()
-    });
-    let (base, branch) = match own {
-        Some(own) => (own.base, own.branch),
-        None => {
-            let run = row.name_in_repository(story.tables.repository_of(item));
-            (base.to_owned(), branch_of_unit(&run, &item.node))
-        }
-    };
-    story.append(Event::PullRequestAsked {
-        run,
-        node: item.node.clone(),
-        head: merge.work.clone(),
-        branch,
-        base,
-    });
     Ok(())
 }
 

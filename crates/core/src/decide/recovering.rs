@@ -44,8 +44,23 @@ pub(super) fn fail_item(
         return;
     };
     let again = plan_retry(story, &item, failed);
-    let times = count_followed(&item);
-    let way = recovery_to_follow(&item, failed, again.is_some());
+    let times = item
+        .tries
+        .recovery
+        .as_ref()
+        .map_or(0, |before| before.times);
+    // What holds others has no work of its own that could be tried again.
+    let has_own_work = item.is_leaf() && item.stage != Stage::Resolve;
+    let recovery = failed.recovery.filter(|_| has_own_work);
+    let way = recovery
+        .and_then(|recovery| Some((choose_recovery_step(&item, recovery)?, recovery)))
+        .filter(|(way, _)| {
+            if failed.is_of_check {
+                return *way != RecoveryStep::LeaveOut && item.tries.check_recoveries == 0;
+            }
+            let by_the_plan = *way == RecoveryStep::Remembered && again.is_some();
+            by_the_plan || *way == RecoveryStep::LeaveOut || times < FOLLOWED_MAX
+        });
     let begin = |story: &mut EventBuffer<'_>, stage, retries, recovery: &Recovery| {
         story.move_item(run, node, ItemState::Ready, |moved| {
             moved.stage = Some(stage);
@@ -72,8 +87,24 @@ pub(super) fn fail_item(
             begin(story, Stage::Work, Some(item.tries.retries + 1), recovery);
         }
         (way, Some(next)) => {
-            let followed = way.map(|(_, recovery)| recovery);
-            retry_by_plan(story, &item, next, failed.error, followed);
+            let (to, until) = match next {
+                RetryTime::AtOnce => (ItemState::Ready, None),
+                RetryTime::After(until) => (ItemState::Waiting, Some(until)),
+            };
+            // What was returned by the merge queue is still to be resolved.
+            let stage = if item.stage == Stage::Resolve {
+                Stage::Resolve
+            } else {
+                Stage::Work
+            };
+            story.move_item(run, node, to, |moved| {
+                moved.stage = Some(stage);
+                moved.until = until;
+                moved.retries = Some(item.tries.retries + 1);
+                moved.error = Some(failed.error.to_owned());
+                moved.recovery =
+                    way.map(|(_, said)| Box::new(FollowedRecovery::from_recovery(said, times)));
+            });
         }
         (None, None) => {
             let state = if failed.outcome == Outcome::Blocked {
@@ -93,63 +124,6 @@ pub(super) fn fail_item(
             );
         }
     }
-}
-
-/// The recovery that is followed, with its step; none where no step of it fits, or too
-/// many were followed in a row.
-fn recovery_to_follow<'r>(
-    item: &ItemRow,
-    failed: &FailedWork<'r>,
-    has_retry: bool,
-) -> Option<(RecoveryStep, &'r Recovery)> {
-    let times = count_followed(item);
-    // What holds others has no work of its own that could be tried again.
-    let has_own_work = item.is_leaf() && item.stage != Stage::Resolve;
-    let recovery = failed.recovery.filter(|_| has_own_work);
-    recovery
-        .and_then(|recovery| Some((choose_recovery_step(item, recovery)?, recovery)))
-        .filter(|(way, _)| {
-            if failed.is_of_check {
-                return *way != RecoveryStep::LeaveOut && item.tries.check_recoveries == 0;
-            }
-            let by_the_plan = *way == RecoveryStep::Remembered && has_retry;
-            by_the_plan || *way == RecoveryStep::LeaveOut || times < FOLLOWED_MAX
-        })
-}
-
-/// How often in a row a recovery was followed at an item.
-fn count_followed(item: &ItemRow) -> u32 {
-    let before = item.tries.recovery.as_ref();
-    before.map_or(0, |before| before.times)
-}
-
-/// Tries an item again as its plan says, with what is remembered of a recovery.
-fn retry_by_plan(
-    story: &mut EventBuffer<'_>,
-    item: &ItemRow,
-    next: RetryTime,
-    error: &str,
-    followed: Option<&Recovery>,
-) {
-    let times = count_followed(item);
-    let (to, until) = match next {
-        RetryTime::AtOnce => (ItemState::Ready, None),
-        RetryTime::After(until) => (ItemState::Waiting, Some(until)),
-    };
-    // What was returned by the merge queue is still to be resolved.
-    let stage = if item.stage == Stage::Resolve {
-        Stage::Resolve
-    } else {
-        Stage::Work
-    };
-    story.move_item(item.run, &item.node, to, |moved| {
-        moved.stage = Some(stage);
-        moved.until = until;
-        moved.retries = Some(item.tries.retries + 1);
-        moved.error = Some(error.to_owned());
-        moved.recovery =
-            followed.map(|recovery| Box::new(FollowedRecovery::from_recovery(recovery, times)));
-    });
 }
 
 /// When the plan's own retries would try it again. What an agent says that it

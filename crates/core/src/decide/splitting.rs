@@ -48,8 +48,28 @@ pub(super) fn split_item(
     let mut depends_on = item.plan.depends_on.clone();
     for (index, (id, piece)) in (at..).zip(&named) {
         let node = Node::child(parent.as_ref(), id, 1);
-        depends_on.push(node);
-        let planned = planned_piece(&item, id, piece, above.child(index), state);
+        depends_on.push(node.clone());
+        let planned = PlannedItem {
+            node,
+            id: id.clone(),
+            place: above.child(index),
+            state,
+            prompt: Some(prompt_of_piece(piece)),
+            model: item.plan.model.clone(),
+            gate: None,
+            breakpoint: false,
+            approval: false,
+            depends_on: item.plan.depends_on.clone(),
+            native: None,
+            past: ImportedItemHistory::default(),
+            piece_of: Some(item.node.clone()),
+            injected: None,
+            claims: item.plan.claims,
+            turn: item.plan.turn,
+            scope: item.plan.scope.clone(),
+            repository: item.plan.repository.clone(),
+            wait: None,
+        };
         story.append(Event::ItemPlanned(Box::new(ItemPlanned {
             run,
             item: planned,
@@ -71,38 +91,6 @@ pub(super) fn split_item(
         moved.recovery = recovery;
     });
     Ok(())
-}
-
-/// A piece of an item as it is planned: it has what the item has of model, claims and
-/// dependencies.
-fn planned_piece(
-    item: &ItemRow,
-    id: &str,
-    piece: &SplitPiece,
-    place: TreePosition,
-    state: ItemState,
-) -> PlannedItem {
-    PlannedItem {
-        node: Node::child(item.node.parent().as_ref(), id, 1),
-        id: id.to_owned(),
-        place,
-        state,
-        prompt: Some(prompt_of_piece(piece)),
-        model: item.plan.model.clone(),
-        gate: None,
-        breakpoint: false,
-        approval: false,
-        depends_on: item.plan.depends_on.clone(),
-        native: None,
-        past: ImportedItemHistory::default(),
-        piece_of: Some(item.node.clone()),
-        injected: None,
-        claims: item.plan.claims,
-        turn: item.plan.turn,
-        scope: item.plan.scope.clone(),
-        repository: item.plan.repository.clone(),
-        wait: None,
-    }
 }
 
 /// The pieces, each with an id that none of the siblings has.

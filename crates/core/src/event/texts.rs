@@ -48,535 +48,385 @@ impl Event {
     /// Hands over every text of the event, to be changed in place.
     pub(crate) fn visit_texts_mut(&mut self, each: TextVisitor<'_>) {
         match self {
-            Self::RunPlanned(_)
-            | Self::RunStarted { .. }
-            | Self::RunMoved { .. }
-            | Self::RunAsked { .. }
-            | Self::RunChanged(_)
-            | Self::RunTargeted { .. }
-            | Self::LeaseTaken { .. }
-            | Self::LeaseLost { .. }
-            | Self::LeaseReleased { .. }
-            | Self::LandStarted { .. }
-            | Self::RunLanded { .. } => visit_texts_of_run(self, each),
-            Self::LanesEntered { .. }
-            | Self::LaneTaken { .. }
-            | Self::LaneLeft { .. }
-            | Self::MergeQueued { .. }
-            | Self::MergeStarted { .. }
-            | Self::MergePassed { .. }
-            | Self::MergeReturned { .. }
-            | Self::MergeEnded { .. } => visit_texts_of_unit(self, each),
-            Self::PullRequestAsked { .. }
-            | Self::PullRequestTaken { .. }
-            | Self::PullRequestOpened { .. }
-            | Self::PullRequestSeen { .. } => visit_texts_of_pull_request(self, each),
-            Self::AttemptStarted { .. }
-            | Self::AttemptEnded { .. }
-            | Self::AttemptJudged { .. }
-            | Self::AttemptAnswered { .. }
-            | Self::AttemptTold(_)
-            | Self::AttemptRevised(_) => visit_texts_of_attempt(self, each),
-            Self::GateStarted { .. }
-            | Self::GateEnded { .. }
-            | Self::CommitStarted { .. }
-            | Self::CommitEnded { .. } => visit_texts_of_gate(self, each),
-            Self::ItemPlanned(_)
-            | Self::ItemMoved(_)
-            | Self::ItemStaged { .. }
-            | Self::ItemSkipAsked { .. }
-            | Self::ItemClaimed { .. }
-            | Self::ItemReviewed { .. }
-            | Self::ItemChanged(_)
-            | Self::ItemsPlaced(_) => visit_texts_of_item(self, each),
-            Self::DecisionOpened { .. }
-            | Self::DecisionRevised { .. }
-            | Self::DecisionMade { .. }
-            | Self::DecisionDeferred { .. }
-            | Self::NotificationStarted { .. }
-            | Self::NotificationEnded { .. } => visit_texts_of_decision(self, each),
-            Self::EntryLogged(_)
-            | Self::EntryRevised { .. }
-            | Self::MemoryAdded(_)
-            | Self::MemoryRevised(_)
-            | Self::MemoryRetired { .. }
-            | Self::MemoryConfirmed { .. }
-            | Self::MemoryUsed { .. }
-            | Self::MemoryJudged { .. }
-            | Self::BlockerResolved { .. }
-            | Self::CallNoted(_)
-            | Self::FaceTurned { .. } => visit_texts_of_record(self, each),
-        }
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about runs alone"
-)]
-fn visit_texts_of_run(event: &mut Event, each: TextVisitor<'_>) {
-    match event {
-        Event::RunPlanned(planned) => visit_run_planned(planned, each),
-        Event::RunStarted {
-            run: _,
-            limits: _,
-            claims,
-            flags,
-            notify: _,
-        } => {
-            visit_claim_settings(claims, each);
-            visit_run_flags(flags, each);
-        }
-        Event::RunMoved {
-            run: _,
-            from: _,
-            to: _,
-            pause: _,
-            at: _,
-            reason,
-        } => visit_option(reason, each),
-        Event::RunAsked {
-            run: _,
-            request: _,
-            by: _,
-        }
-        | Event::RunTargeted {
-            run: _,
-            repository: _,
-            branch: _,
-            base: _,
-            onto: _,
-            path: _,
-            was_there: _,
-        }
-        | Event::LeaseTaken {
-            run: _,
-            owner: _,
-            token: _,
-            joins: _,
-        }
-        | Event::LeaseLost {
-            run: _,
-            owner: _,
-            token: _,
-        }
-        | Event::LeaseReleased { run: _, token: _ }
-        | Event::LandStarted {
-            run: _,
-            commit: _,
-            onto: _,
-            at: _,
-        }
-        | Event::RunLanded {
-            run: _,
-            commit: _,
-            onto: _,
-            at: _,
-        } => {}
-        Event::RunChanged(changed) => visit_run_changed(changed, each),
-        _ => unreachable!("called for the events about runs alone"),
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about lanes and merges alone"
-)]
-fn visit_texts_of_unit(event: &mut Event, each: TextVisitor<'_>) {
-    match event {
-        Event::LanesEntered { run: _, terms } => visit_lane_terms(terms, each),
-        Event::LaneTaken {
-            run: _,
-            node: _,
-            fence: _,
-            by: _,
-            lane: _,
-            from: _,
-            saved: _,
-            attempts: _,
-            since: _,
-            scope: _,
-            repository: _,
-        }
-        | Event::LaneLeft {
-            run: _,
-            node: _,
-            saved: _,
-        }
-        | Event::MergeStarted {
-            run: _,
-            node: _,
-            fence: _,
-            made:
-                MergeCommit {
-                    onto: _,
-                    commit: _,
-                    tree: _,
-                },
-        }
-        | Event::MergePassed { run: _, node: _ }
-        | Event::MergeEnded {
-            run: _,
-            node: _,
-            made: _,
-            number: _,
-            at: _,
-            repository: _,
-        } => {}
-        Event::MergeQueued {
-            run: _,
-            node: _,
-            work: _,
-            evidence,
-            review: _,
-        } => visit_evidence(evidence, each),
-        Event::MergeReturned {
-            run: _,
-            node: _,
-            why,
-        } => visit_merge_return(why, each),
-        _ => unreachable!("called for the events about lanes and merges alone"),
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about pull requests alone"
-)]
-fn visit_texts_of_pull_request(event: &mut Event, each: TextVisitor<'_>) {
-    match event {
-        Event::PullRequestAsked {
-            run: _,
-            node: _,
-            head: _,
-            branch: _,
-            base: _,
-        }
-        | Event::PullRequestTaken {
-            run: _,
-            node: _,
-            number: _,
-            url: _,
-            head: _,
-            branch: _,
-            base: _,
-            repository: _,
-        }
-        | Event::PullRequestOpened {
-            run: _,
-            node: _,
-            number: _,
-            url: _,
-        } => {}
-        Event::PullRequestSeen {
-            run: _,
-            node: _,
-            news,
-        } => match news {
-            PullRequestNews::Closed { words } => visit_option(words, each),
-            PullRequestNews::Words {
+            Self::RunPlanned(planned) => visit_run_planned(planned, each),
+            Self::ItemPlanned(planned) => visit_item_planned(planned, each),
+            Self::LeaseTaken {
+                run: _,
+                owner: _,
+                token: _,
+                joins: _,
+            }
+            | Self::LaneTaken {
+                run: _,
+                node: _,
+                fence: _,
                 by: _,
-                words,
-                ids: _,
-            } => each(EventText::Free(words)),
-            PullRequestNews::Held { why } | PullRequestNews::Trouble { why } => {
-                each(EventText::Free(why));
+                lane: _,
+                from: _,
+                saved: _,
+                attempts: _,
+                since: _,
+                scope: _,
+                repository: _,
             }
-            PullRequestNews::Merged { commit: _ }
-            | PullRequestNews::MergedBefore { head: _ }
-            | PullRequestNews::Open => {}
-            PullRequestNews::Lost { why } => each(EventText::Free(why)),
-        },
-        _ => unreachable!("called for the events about pull requests alone"),
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about attempts alone"
-)]
-fn visit_texts_of_attempt(event: &mut Event, each: TextVisitor<'_>) {
-    match event {
-        Event::AttemptStarted {
-            attempt: _,
-            run: _,
-            node: _,
-            fence: _,
-            number: _,
-            role: _,
-            agent,
-            model: _,
-            iteration: _,
-            name: _,
-            memories: _,
-            tree: _,
-            baseline: _,
-            hook: _,
-        } => each(EventText::Free(agent)),
-        Event::AttemptEnded {
-            attempt: _,
-            run: _,
-            node: _,
-            report,
-            unchecked: _,
-        }
-        | Event::AttemptAnswered {
-            attempt: _,
-            run: _,
-            node: _,
-            answer: report,
-        } => visit_report(report, each),
-        Event::AttemptJudged {
-            attempt: _,
-            run: _,
-            node: _,
-            outcome: _,
-            error,
-        } => visit_option(error, each),
-        Event::AttemptTold(told) | Event::AttemptRevised(told) => {
-            visit_reported_attempt(told, each)
-        }
-        _ => unreachable!("called for the events about attempts alone"),
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about gates and commits alone"
-)]
-fn visit_texts_of_gate(event: &mut Event, each: TextVisitor<'_>) {
-    match event {
-        Event::GateStarted {
-            run: _,
-            node: _,
-            fence: _,
-            number: _,
-            before: _,
-        }
-        | Event::CommitStarted {
-            run: _,
-            node: _,
-            fence: _,
-            head: _,
-        } => {}
-        Event::GateEnded {
-            run: _,
-            node: _,
-            report,
-            evidence,
-        } => {
-            visit_gate_report(report, each);
-            visit_evidence(evidence, each);
-        }
-        Event::CommitEnded {
-            run: _,
-            node: _,
-            commit: _,
-            error,
-        } => visit_option(error, each),
-        _ => unreachable!("called for the events about gates and commits alone"),
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about items alone"
-)]
-fn visit_texts_of_item(event: &mut Event, each: TextVisitor<'_>) {
-    match event {
-        Event::ItemPlanned(planned) => visit_item_planned(planned, each),
-        Event::ItemMoved(moved) => visit_item_moved(moved, each),
-        Event::ItemStaged {
-            run: _,
-            node: _,
-            stage: _,
-            gate,
-        } => visit_gate(gate.as_deref_mut(), each),
-        Event::ItemSkipAsked { run: _, node: _ }
-        | Event::ItemClaimed {
-            run: _,
-            node: _,
-            by: _,
-        } => {}
-        Event::ItemReviewed {
-            run: _,
-            node: _,
-            attempt: _,
-            by: _,
-            verdict: _,
-            why,
-        } => visit_option(why, each),
-        Event::ItemChanged(changed) => visit_item_changed(changed, each),
-        Event::ItemsPlaced(placed) => {
-            let ItemsPlaced { run: _, places: _ } = &**placed;
-        }
-        _ => unreachable!("called for the events about items alone"),
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about decisions and their notifications alone"
-)]
-fn visit_texts_of_decision(event: &mut Event, each: TextVisitor<'_>) {
-    match event {
-        Event::DecisionOpened {
-            decision: _,
-            number: _,
-            decision_kind: _,
-            run: _,
-            node: _,
-            file: _,
-            memory: _,
-            question,
-            details,
-            ways: _,
-            edits,
-            request,
-        } => {
-            each(EventText::Free(question));
-            visit_option(details, each);
-            edits.iter_mut().for_each(|edit| visit_edit(edit, each));
-            if let Some(request) = request {
-                visit_request(request, each);
+            | Self::LaneLeft {
+                run: _,
+                node: _,
+                saved: _,
             }
-        }
-        Event::DecisionRevised {
-            decision: _,
-            question,
-            details,
-            edits,
-        } => {
-            each(EventText::Free(question));
-            visit_option(details, each);
-            edits.iter_mut().for_each(|edit| visit_edit(edit, each));
-        }
-        Event::DecisionMade {
-            decision: _,
-            verb: _,
-            why,
-            answer,
-        } => {
-            visit_option(why, each);
-            if let Some(answer) = answer {
-                visit_request_answer(answer, each);
+            | Self::MergeStarted {
+                run: _,
+                node: _,
+                fence: _,
+                made:
+                    MergeCommit {
+                        onto: _,
+                        commit: _,
+                        tree: _,
+                    },
             }
+            | Self::MergePassed { run: _, node: _ }
+            | Self::MergeEnded {
+                run: _,
+                node: _,
+                made: _,
+                number: _,
+                at: _,
+                repository: _,
+            }
+            | Self::RunTargeted {
+                run: _,
+                repository: _,
+                branch: _,
+                base: _,
+                onto: _,
+                path: _,
+                was_there: _,
+            }
+            | Self::LandStarted {
+                run: _,
+                commit: _,
+                onto: _,
+                at: _,
+            }
+            | Self::RunLanded {
+                run: _,
+                commit: _,
+                onto: _,
+                at: _,
+            }
+            | Self::LeaseLost {
+                run: _,
+                owner: _,
+                token: _,
+            }
+            | Self::LeaseReleased { run: _, token: _ }
+            | Self::RunAsked {
+                run: _,
+                request: _,
+                by: _,
+            }
+            | Self::GateStarted {
+                run: _,
+                node: _,
+                fence: _,
+                number: _,
+                before: _,
+            }
+            | Self::CommitStarted {
+                run: _,
+                node: _,
+                fence: _,
+                head: _,
+            }
+            | Self::ItemSkipAsked { run: _, node: _ }
+            | Self::NotificationStarted {
+                subject: _,
+                again: _,
+            }
+            | Self::ItemClaimed {
+                run: _,
+                node: _,
+                by: _,
+            } => {}
+            Self::LanesEntered { run: _, terms } => {
+                let LaneTerms {
+                    check,
+                    checks,
+                    review: _,
+                    pull_requests: _,
+                } = &mut **terms;
+                visit_gate(check.as_deref_mut(), each);
+                for own in checks.values_mut() {
+                    visit_gate(own.as_mut(), each);
+                }
+            }
+            Self::MergeQueued {
+                run: _,
+                node: _,
+                work: _,
+                evidence,
+                review: _,
+            } => visit_evidence(evidence, each),
+            Self::PullRequestAsked {
+                run: _,
+                node: _,
+                head: _,
+                branch: _,
+                base: _,
+            }
+            | Self::PullRequestTaken {
+                run: _,
+                node: _,
+                number: _,
+                url: _,
+                head: _,
+                branch: _,
+                base: _,
+                repository: _,
+            }
+            | Self::PullRequestOpened {
+                run: _,
+                node: _,
+                number: _,
+                url: _,
+            } => {}
+            Self::PullRequestSeen {
+                run: _,
+                node: _,
+                news,
+            } => match news {
+                PullRequestNews::Closed { words } => visit_option(words, each),
+                PullRequestNews::Words {
+                    by: _,
+                    words,
+                    ids: _,
+                } => each(EventText::Free(words)),
+                PullRequestNews::Held { why } | PullRequestNews::Trouble { why } => {
+                    each(EventText::Free(why));
+                }
+                PullRequestNews::Merged { commit: _ }
+                | PullRequestNews::MergedBefore { head: _ }
+                | PullRequestNews::Open => {}
+                PullRequestNews::Lost { why } => each(EventText::Free(why)),
+            },
+            Self::MergeReturned {
+                run: _,
+                node: _,
+                why,
+            } => match why {
+                MergeReturn::Conflict { files } => {
+                    files
+                        .iter_mut()
+                        .for_each(|file| each(EventText::Free(file)));
+                }
+                MergeReturn::Red {
+                    command,
+                    output,
+                    with: _,
+                    changed: _,
+                } => {
+                    each(EventText::Free(command));
+                    each(EventText::Free(output));
+                }
+                MergeReturn::Unchecked { command, output } => {
+                    each(EventText::Free(command));
+                    each(EventText::Free(output));
+                }
+                MergeReturn::Rejected { by: _, why } => each(EventText::Free(why)),
+            },
+            Self::RunStarted {
+                run: _,
+                limits: _,
+                claims:
+                    ClaimSettings {
+                        rules: _,
+                        baseline: _,
+                        check: gate,
+                        items: _,
+                    },
+                flags,
+                notify: _,
+            } => {
+                visit_gate(gate.as_deref_mut(), each);
+                visit_run_flags(flags, each);
+            }
+            Self::ItemStaged {
+                run: _,
+                node: _,
+                stage: _,
+                gate,
+            } => visit_gate(gate.as_deref_mut(), each),
+            Self::RunMoved {
+                run: _,
+                from: _,
+                to: _,
+                pause: _,
+                at: _,
+                reason,
+            } => visit_option(reason, each),
+            Self::AttemptStarted {
+                attempt: _,
+                run: _,
+                node: _,
+                fence: _,
+                number: _,
+                role: _,
+                agent,
+                model: _,
+                iteration: _,
+                name: _,
+                memories: _,
+                tree: _,
+                baseline: _,
+                hook: _,
+            } => each(EventText::Free(agent)),
+            Self::AttemptEnded {
+                attempt: _,
+                run: _,
+                node: _,
+                report,
+                unchecked: _,
+            }
+            | Self::AttemptAnswered {
+                attempt: _,
+                run: _,
+                node: _,
+                answer: report,
+            } => visit_report(report, each),
+            Self::AttemptJudged {
+                attempt: _,
+                run: _,
+                node: _,
+                outcome: _,
+                error,
+            } => visit_option(error, each),
+            Self::GateEnded {
+                run: _,
+                node: _,
+                report,
+                evidence,
+            } => {
+                visit_gate_report(report, each);
+                visit_evidence(evidence, each);
+            }
+            Self::CommitEnded {
+                run: _,
+                node: _,
+                commit: _,
+                error,
+            } => visit_option(error, each),
+            Self::NotificationEnded { subject: _, error } => visit_option(error, each),
+            Self::ItemReviewed {
+                run: _,
+                node: _,
+                attempt: _,
+                by: _,
+                verdict: _,
+                why,
+            } => visit_option(why, each),
+            Self::ItemMoved(moved) => visit_item_moved(moved, each),
+            Self::DecisionOpened {
+                decision: _,
+                number: _,
+                decision_kind: _,
+                run: _,
+                node: _,
+                file: _,
+                memory: _,
+                question,
+                details,
+                ways: _,
+                edits,
+                request,
+            } => {
+                each(EventText::Free(question));
+                visit_option(details, each);
+                edits.iter_mut().for_each(|edit| visit_edit(edit, each));
+                if let Some(request) = request {
+                    visit_request(request, each);
+                }
+            }
+            Self::DecisionRevised {
+                decision: _,
+                question,
+                details,
+                edits,
+            } => {
+                each(EventText::Free(question));
+                visit_option(details, each);
+                edits.iter_mut().for_each(|edit| visit_edit(edit, each));
+            }
+            Self::DecisionMade {
+                decision: _,
+                verb: _,
+                why,
+                answer,
+            } => {
+                visit_option(why, each);
+                if let Some(answer) = answer {
+                    visit_request_answer(answer, each);
+                }
+            }
+            Self::DecisionDeferred {
+                decision: _,
+                until: _,
+                phase: _,
+                why,
+            } => visit_option(why, each),
+            Self::ItemChanged(changed) => visit_item_changed(changed, each),
+            Self::ItemsPlaced(placed) => {
+                let ItemsPlaced { run: _, places: _ } = &**placed;
+            }
+            Self::RunChanged(changed) => {
+                let RunChanged {
+                    run: _,
+                    native,
+                    policy,
+                } = &mut **changed;
+                visit_native(native, each);
+                if let Some(policy) = policy {
+                    visit_policy(policy, each);
+                }
+            }
+            Self::EntryLogged(entry) => visit_entry(entry, each),
+            Self::AttemptTold(told) | Self::AttemptRevised(told) => {
+                visit_reported_attempt(told, each)
+            }
+            Self::EntryRevised {
+                position: _,
+                entry,
+                // Names, as in `BlockerResolved`.
+                blocked_before: _,
+            } => visit_entry(entry, each),
+            Self::MemoryAdded(memory) | Self::MemoryRevised(memory) => visit_memory(memory, each),
+            Self::MemoryRetired {
+                id: _,
+                why,
+                superseded_by: _,
+            } => visit_option(why, each),
+            Self::MemoryConfirmed { id: _, source: _ }
+            | Self::MemoryUsed { ids: _, attempt: _ }
+            | Self::MemoryJudged { ids: _, helped: _ } => {}
+            Self::BlockerResolved {
+                spec: _,
+                task_id: _,
+                resolution,
+            } => each(EventText::Free(resolution)),
+            Self::CallNoted(noted) => {
+                let SessionCall {
+                    session: _,
+                    item: _,
+                    call,
+                } = &mut **noted;
+                visit_call(call, each);
+            }
+            Self::FaceTurned {
+                path: _,
+                face: _,
+                on: _,
+            } => {}
         }
-        Event::DecisionDeferred {
-            decision: _,
-            until: _,
-            phase: _,
-            why,
-        } => visit_option(why, each),
-        Event::NotificationStarted {
-            subject: _,
-            again: _,
-        } => {}
-        Event::NotificationEnded { subject: _, error } => visit_option(error, each),
-        _ => unreachable!("called for the events about decisions and their notifications alone"),
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about the sessions, the memory and files alone"
-)]
-fn visit_texts_of_record(event: &mut Event, each: TextVisitor<'_>) {
-    match event {
-        Event::EntryLogged(entry) => visit_entry(entry, each),
-        Event::EntryRevised {
-            position: _,
-            entry,
-            // Names, as in `BlockerResolved`.
-            blocked_before: _,
-        } => visit_entry(entry, each),
-        Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => visit_memory(memory, each),
-        Event::MemoryRetired {
-            id: _,
-            why,
-            superseded_by: _,
-        } => visit_option(why, each),
-        Event::MemoryConfirmed { id: _, source: _ }
-        | Event::MemoryUsed { ids: _, attempt: _ }
-        | Event::MemoryJudged { ids: _, helped: _ } => {}
-        Event::BlockerResolved {
-            spec: _,
-            task_id: _,
-            resolution,
-        } => each(EventText::Free(resolution)),
-        Event::CallNoted(noted) => {
-            let SessionCall {
-                session: _,
-                item: _,
-                call,
-            } = &mut **noted;
-            visit_call(call, each);
-        }
-        Event::FaceTurned {
-            path: _,
-            face: _,
-            on: _,
-        } => {}
-        _ => unreachable!("called for the events about the sessions, the memory and files alone"),
-    }
-}
-
-fn visit_run_changed(changed: &mut RunChanged, each: TextVisitor<'_>) {
-    let RunChanged {
-        run: _,
-        native,
-        policy,
-    } = changed;
-    visit_native(native, each);
-    if let Some(policy) = policy {
-        visit_policy(policy, each);
-    }
-}
-
-fn visit_claim_settings(claims: &mut ClaimSettings, each: TextVisitor<'_>) {
-    let ClaimSettings {
-        rules: _,
-        baseline: _,
-        check,
-        items: _,
-    } = claims;
-    visit_gate(check.as_deref_mut(), each);
-}
-
-fn visit_lane_terms(terms: &mut LaneTerms, each: TextVisitor<'_>) {
-    let LaneTerms {
-        check,
-        checks,
-        review: _,
-        pull_requests: _,
-    } = terms;
-    visit_gate(check.as_deref_mut(), each);
-    for own in checks.values_mut() {
-        visit_gate(own.as_mut(), each);
-    }
-}
-
-fn visit_merge_return(why: &mut MergeReturn, each: TextVisitor<'_>) {
-    match why {
-        MergeReturn::Conflict { files } => {
-            files
-                .iter_mut()
-                .for_each(|file| each(EventText::Free(file)));
-        }
-        MergeReturn::Red {
-            command,
-            output,
-            with: _,
-            changed: _,
-        } => {
-            each(EventText::Free(command));
-            each(EventText::Free(output));
-        }
-        MergeReturn::Unchecked { command, output } => {
-            each(EventText::Free(command));
-            each(EventText::Free(output));
-        }
-        MergeReturn::Rejected { by: _, why } => each(EventText::Free(why)),
     }
 }
 
