@@ -25,7 +25,7 @@ use piton_engine::config::VerdictSource;
 use piton_engine::verbs::account::{Account, account_of_run};
 use piton_engine::verbs::clean::{UnsavedPolicy, clean};
 use piton_engine::verbs::compile::{
-    CheckedPlan, CompileTarget, CompiledSprint, check_plan, compile_sprint, sprint_path,
+    CompileTarget, CompiledSprint, check_plan, compile_sprint, sprint_path,
 };
 use piton_engine::verbs::control::{self, ControlOutcome, ItemControl, RunControl};
 use piton_engine::verbs::inbox::{
@@ -42,9 +42,8 @@ use piton_engine::world::local_time_with_seconds;
 use piton_engine::{CommandExit, Failure, World};
 
 use crate::args::{
-    Args, AtArg, CliCommand, DecideArgs, Deferred, HookArgs, InjectArgs, JournalCommand, NewArgs,
-    PlaceArgs, PlanCommand, RequestArgs, RunArgs, StepsArgs, StoreCommand, UntilArg, VerbArg,
-    VerdictArg,
+    Args, AtArg, CliCommand, Deferred, JournalCommand, NewArgs, PlaceArgs, PlanCommand,
+    RequestArgs, RunArgs, StepsArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
 };
 use crate::output::{BOLD, CYAN, CliOutput, DIM, GREEN, OutputFlow, RED, YELLOW};
 use crate::show as shows;
@@ -71,7 +70,14 @@ pub(crate) fn run_command(
         } => show_costs(world, run.as_deref(), output),
         CliCommand::Status {
             run, watch, all, ..
-        } => show_status(world, run.as_deref(), watch, finished_display(all), output),
+        } => {
+            let finished = if all {
+                FinishedDisplay::Each
+            } else {
+                FinishedDisplay::Folded
+            };
+            show_status(world, run.as_deref(), watch, finished, output)
+        }
         CliCommand::Show { name } => show::run_show(world, &name, output),
         CliCommand::Transcript(Deferred(args)) => show::run_transcript(world, &args, output),
         CliCommand::Next { run, limit } => next::run_next(world, run.as_deref(), limit, output),
@@ -79,13 +85,37 @@ pub(crate) fn run_command(
         CliCommand::Inbox {
             command: Some(command),
         } => next::run_inbox_ask(world, command, output),
-        CliCommand::Decide(Deferred(args)) => run_decide(world, *args, output),
+        CliCommand::Decide(Deferred(args)) => {
+            let terms = request_terms(args.terms);
+            let answer = DecisionAnswer {
+                verb: args.verb.into(),
+                terms: &terms,
+                why: args.why,
+            };
+            let decided = inbox::decide(world, &args.id, answer, &mut |notice| {
+                show_notice(world, &notice, output)
+            })?;
+            Ok(show_decision(&decided, output))
+        }
         CliCommand::Pause { run } => control_run(world, run.as_deref(), RunControl::Pause, output),
         CliCommand::Resume { run } => {
             control_run(world, run.as_deref(), RunControl::Resume, output)
         }
         CliCommand::Stop { run } => control_run(world, run.as_deref(), RunControl::Stop, output),
-        CliCommand::Land { run } => land_run(world, run.as_deref(), output),
+        CliCommand::Land { run } => {
+            let landed = land(world, run.as_deref(), &mut |notice| {
+                show_notice(world, &notice, output)
+            })?;
+            if output.json {
+                output.print_json(&landed);
+            } else {
+                output.note(&landed.describe());
+                for other in &landed.others {
+                    output.note(&other.describe());
+                }
+            }
+            Ok(CommandExit::Done)
+        }
         CliCommand::Plan(Deferred(plan)) => run_plan_command(world, plan, output),
         CliCommand::Log(Deferred(entry)) => history::run_log(world, entry, output),
         CliCommand::Session(Deferred(command)) => {
@@ -104,93 +134,35 @@ pub(crate) fn run_command(
         CliCommand::Issue(Deferred(command)) => issue::run_issue_command(world, command, output),
         CliCommand::Journal(Deferred(command)) => run_journal_command(world, command, output),
         CliCommand::Store(Deferred(command)) => run_store_command(world, command, output),
-        CliCommand::Hook(Deferred(args)) => run_hook_command(world, &args, output),
+        CliCommand::Hook(Deferred(args)) => match &args.command {
+            Some(command) => hook::change_hook_settings(world, command, output),
+            None => {
+                hook::run_hook(args.event.as_deref());
+                Ok(CommandExit::Done)
+            }
+        },
         CliCommand::Mcp { item } => {
             // From here on stdout is the protocol's.
             piton_server::mcp::serve_stdio(world.clone(), item)?;
             Ok(CommandExit::Done)
         }
-        CliCommand::Completions { shell } => Ok(print_completions(shell, output)),
-        CliCommand::Man => print_manual(output),
-    }
-}
-
-fn finished_display(all: bool) -> FinishedDisplay {
-    if all {
-        FinishedDisplay::Each
-    } else {
-        FinishedDisplay::Folded
-    }
-}
-
-fn run_decide(
-    world: &World,
-    args: DecideArgs,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let terms = request_terms(args.terms);
-    let answer = DecisionAnswer {
-        verb: args.verb.into(),
-        terms: &terms,
-        why: args.why,
-    };
-    let decided = inbox::decide(world, &args.id, answer, &mut |notice| {
-        show_notice(world, &notice, output)
-    })?;
-    Ok(show_decision(&decided, output))
-}
-
-fn land_run(
-    world: &World,
-    run: Option<&str>,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let landed = land(world, run, &mut |notice| {
-        show_notice(world, &notice, output)
-    })?;
-    if output.json {
-        output.print_json(&landed);
-    } else {
-        output.note(&landed.describe());
-        for other in &landed.others {
-            output.note(&other.describe());
+        CliCommand::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "piton", &mut text);
+            output.print_data(&String::from_utf8_lossy(&text));
+            Ok(CommandExit::Done)
         }
-    }
-    Ok(CommandExit::Done)
-}
-
-fn run_hook_command(
-    world: &World,
-    args: &HookArgs,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    match &args.command {
-        Some(command) => hook::change_hook_settings(world, command, output),
-        None => {
-            hook::run_hook(args.event.as_deref());
+        CliCommand::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Args::command())
+                .render(&mut text)
+                .map_err(|error| {
+                    Failure::new("store.fault", "the page cannot be made").with_source(error)
+                })?;
+            output.print_data(&String::from_utf8_lossy(&text));
             Ok(CommandExit::Done)
         }
     }
-}
-
-/// Prints what a shell completes the commands with.
-fn print_completions(shell: clap_complete::Shell, output: &mut CliOutput) -> CommandExit {
-    let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "piton", &mut text);
-    output.print_data(&String::from_utf8_lossy(&text));
-    CommandExit::Done
-}
-
-/// Prints the manual page.
-fn print_manual(output: &mut CliOutput) -> Result<CommandExit, Failure> {
-    let mut text = Vec::new();
-    clap_mangen::Man::new(Args::command())
-        .render(&mut text)
-        .map_err(|error| {
-            Failure::new("store.fault", "the page cannot be made").with_source(error)
-        })?;
-    output.print_data(&String::from_utf8_lossy(&text));
-    Ok(CommandExit::Done)
 }
 
 /// What was typed of what becomes of a request.
@@ -552,8 +524,16 @@ fn show_inbox(world: &World, output: &mut CliOutput) -> Result<CommandExit, Fail
         if let Some(work) = &question.review {
             text.push_str(&render_reviewed_work(work));
         }
-        if let Some(subject) = &question.look_at {
-            text.push_str(&render_approval_subject(subject));
+        if let Some(ApprovalSubject { artifact, see }) = &question.look_at {
+            let cyan = |text: &String| format!("{CYAN}{}{CYAN:#}", without_controls(text));
+            let shown = match (artifact, see) {
+                (Some(path), Some(see)) => {
+                    Some(format!("{} with {}", without_controls(path), cyan(see)))
+                }
+                (None, Some(see)) => Some(format!("it with {}", cyan(see))),
+                (path, None) => path.as_ref().map(cyan),
+            };
+            text.extend(shown.map(|shown| format!("    look at {shown}\n")));
         }
         let typed = |verb: &Verb| question.decide_command(*verb);
         let width = question.verbs.iter().map(|verb| typed(verb).len()).max();
@@ -577,18 +557,6 @@ fn show_inbox(world: &World, output: &mut CliOutput) -> Result<CommandExit, Fail
     }
     output.print_data(&text);
     Ok(CommandExit::Done)
-}
-
-/// What a person is to look at before they approve an item.
-fn render_approval_subject(subject: &ApprovalSubject) -> String {
-    let ApprovalSubject { artifact, see } = subject;
-    let cyan = |text: &String| format!("{CYAN}{}{CYAN:#}", without_controls(text));
-    let shown = match (artifact, see) {
-        (Some(path), Some(see)) => Some(format!("{} with {}", without_controls(path), cyan(see))),
-        (None, Some(see)) => Some(format!("it with {}", cyan(see))),
-        (path, None) => path.as_ref().map(cyan),
-    };
-    shown.map_or_else(String::new, |shown| format!("    look at {shown}\n"))
 }
 
 /// What comes of a way to answer a question about a file.
@@ -764,7 +732,11 @@ fn run_plan_command(
             output: file,
             strict,
         } => {
-            let target = compile_target(file);
+            let target = match file {
+                None => CompileTarget::Beside,
+                Some(file) if file == Path::new("-") => CompileTarget::Caller,
+                Some(file) => CompileTarget::File(file),
+            };
             let sprint = sprint_path(world, &sprint)?;
             let compiled = compile_sprint(world, &sprint, workflows.as_deref(), strict, &target)?;
             Ok(show_compiled_plan(
@@ -779,10 +751,39 @@ fn run_plan_command(
             strict,
         } => {
             let checked = check_plan(world, &sprint, workflows.as_deref(), strict)?;
-            Ok(show_checked_plan(&checked, output))
+            if output.json {
+                output.print_json(&serde_json::json!({ "problems": checked.findings.problems }));
+            } else {
+                show_findings(&checked.findings, output);
+                if checked.is_fine {
+                    output.note(&format!("{} is fine", checked.shown.display()));
+                }
+            }
+            Ok(if checked.is_fine {
+                CommandExit::Done
+            } else {
+                CommandExit::No
+            })
         }
         PlanCommand::New(args) => create_plan(world, *args, output),
-        PlanCommand::Inject(args) => inject_items(world, *args, output),
+        PlanCommand::Inject(args) => {
+            let addition = InjectRequest {
+                run: args.run,
+                prompt: args.prompt,
+                workflow: args.workflow,
+                workflows: args.workflows,
+                injection: Injection {
+                    position: parse_position(args.place),
+                    model: args.model,
+                    id_prefix: args.id_prefix,
+                    ..Injection::default()
+                },
+            };
+            let outcome = sprint::inject(world, addition, &mut |notice| {
+                show_notice(world, &notice, output)
+            })?;
+            Ok(show_outcome(&outcome, output))
+        }
         PlanCommand::AddStep {
             prompt,
             target,
@@ -811,78 +812,24 @@ fn run_plan_command(
             let outcome = control::skip_or_retry_item(world, &node, ItemControl::Retry, why)?;
             Ok(show_outcome(&outcome, output))
         }
-        PlanCommand::Clean { run, abandon } => clean_run(world, &run, abandon, output),
-    }
-}
-
-fn compile_target(file: Option<PathBuf>) -> CompileTarget {
-    match file {
-        None => CompileTarget::Beside,
-        Some(file) if file == Path::new("-") => CompileTarget::Caller,
-        Some(file) => CompileTarget::File(file),
-    }
-}
-
-fn show_checked_plan(checked: &CheckedPlan, output: &mut CliOutput) -> CommandExit {
-    if output.json {
-        output.print_json(&serde_json::json!({ "problems": checked.findings.problems }));
-    } else {
-        show_findings(&checked.findings, output);
-        if checked.is_fine {
-            output.note(&format!("{} is fine", checked.shown.display()));
+        PlanCommand::Clean { run, abandon } => {
+            let unsaved = match abandon {
+                true => UnsavedPolicy::Abandon,
+                false => UnsavedPolicy::Refuse,
+            };
+            let cleaned = clean(world, &run, unsaved, &mut |notice| {
+                show_notice(world, &notice, output);
+            })?;
+            if output.json {
+                output.print_json(&cleaned);
+                return Ok(CommandExit::Done);
+            }
+            for line in shows::place::cleanup_lines(&cleaned) {
+                output.note(&line);
+            }
+            Ok(CommandExit::Done)
         }
     }
-    if checked.is_fine {
-        CommandExit::Done
-    } else {
-        CommandExit::No
-    }
-}
-
-fn inject_items(
-    world: &World,
-    args: InjectArgs,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let addition = InjectRequest {
-        run: args.run,
-        prompt: args.prompt,
-        workflow: args.workflow,
-        workflows: args.workflows,
-        injection: Injection {
-            position: parse_position(args.place),
-            model: args.model,
-            id_prefix: args.id_prefix,
-            ..Injection::default()
-        },
-    };
-    let outcome = sprint::inject(world, addition, &mut |notice| {
-        show_notice(world, &notice, output)
-    })?;
-    Ok(show_outcome(&outcome, output))
-}
-
-fn clean_run(
-    world: &World,
-    run: &str,
-    abandon: bool,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let unsaved = match abandon {
-        true => UnsavedPolicy::Abandon,
-        false => UnsavedPolicy::Refuse,
-    };
-    let cleaned = clean(world, run, unsaved, &mut |notice| {
-        show_notice(world, &notice, output);
-    })?;
-    if output.json {
-        output.print_json(&cleaned);
-        return Ok(CommandExit::Done);
-    }
-    for line in shows::place::cleanup_lines(&cleaned) {
-        output.note(&line);
-    }
-    Ok(CommandExit::Done)
 }
 
 fn create_plan(

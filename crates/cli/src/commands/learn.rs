@@ -32,7 +32,16 @@ pub(super) fn run_learn_command(
                 topic,
                 retired,
             };
-            list_memories(world, &filter, output)
+            let rows = learn::list(world, &filter)?;
+            if output.json {
+                output.print_json(&rows.iter().map(memory_json).collect::<Vec<_>>());
+                return Ok(CommandExit::Done);
+            }
+            output.print_data(&table::render(rows.iter().map(memory_columns)));
+            if rows.is_empty() {
+                output.note("nothing of this is remembered");
+            }
+            Ok(CommandExit::Done)
         }
         LearnCommand::Show { id } => {
             let row = learn::show(world, &id)?;
@@ -57,7 +66,25 @@ pub(super) fn run_learn_command(
             Ok(CommandExit::Done)
         }
         LearnCommand::Import { file, project } => {
-            import_memories(world, &file, project.as_deref(), output)
+            let (name, text) = read_text(world, &file)?;
+            let imported =
+                import::import(world, &name, &text, project.as_deref(), &mut |notice| {
+                    show_notice(world, &notice, output)
+                })?;
+            if output.json {
+                output.print_json(&serde_json::json!({
+                    "added": imported.added,
+                    "revised": imported.revised,
+                    "known": imported.known,
+                    "superseded": imported.superseded,
+                }));
+            } else {
+                output.note(&format!(
+                    "imported {} new, {} revised, {} known before, {} superseded since",
+                    imported.added, imported.revised, imported.known, imported.superseded
+                ));
+            }
+            Ok(CommandExit::Done)
         }
         LearnCommand::Retire { id, why } => {
             let row = learn::retire(world, &id, why, None, &mut |notice| {
@@ -75,49 +102,6 @@ pub(super) fn run_learn_command(
             Ok(CommandExit::Done)
         }
     }
-}
-
-fn list_memories(
-    world: &World,
-    filter: &MemoryFilter,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let rows = learn::list(world, filter)?;
-    if output.json {
-        output.print_json(&rows.iter().map(memory_json).collect::<Vec<_>>());
-        return Ok(CommandExit::Done);
-    }
-    output.print_data(&table::render(rows.iter().map(memory_columns)));
-    if rows.is_empty() {
-        output.note("nothing of this is remembered");
-    }
-    Ok(CommandExit::Done)
-}
-
-fn import_memories(
-    world: &World,
-    file: &Path,
-    project: Option<&str>,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let (name, text) = read_text(world, file)?;
-    let imported = import::import(world, &name, &text, project, &mut |notice| {
-        show_notice(world, &notice, output)
-    })?;
-    if output.json {
-        output.print_json(&serde_json::json!({
-            "added": imported.added,
-            "revised": imported.revised,
-            "known": imported.known,
-            "superseded": imported.superseded,
-        }));
-    } else {
-        output.note(&format!(
-            "imported {} new, {} revised, {} known before, {} superseded since",
-            imported.added, imported.revised, imported.known, imported.superseded
-        ));
-    }
-    Ok(CommandExit::Done)
 }
 
 fn run_doctor(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {

@@ -2,15 +2,14 @@
 
 use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
-use piton_core::event::ItemMoved;
 use piton_core::merge::MergeReturn;
 use piton_core::pull_request::PullRequestNews;
 use piton_core::recover::FollowedRecovery;
 use piton_core::review::ReviewVerdict;
 use piton_core::run::Pause;
 use piton_core::{
-    Actor, DecisionKind, DecodedRecord, Event, ItemRow, ItemState, Node, Outcome, Role, RunState,
-    Stage, Tables, Verb,
+    Actor, DecisionId, DecisionKind, DecodedRecord, Event, ItemRow, ItemState, Node, Outcome, Role,
+    RunState, Stage, Tables, Verb,
 };
 use piton_engine::failure::notice::WorkProgress;
 use piton_engine::verbs::item_view::{CheckView, title_of_item, without_controls};
@@ -20,123 +19,48 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
 /// The line for an event, if people want to see it.
 pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
+    let time = recorded.record.stamp.time;
     match &recorded.event {
-        Event::AttemptStarted { .. } => Some(attempt_start_line(recorded, tables)),
-        Event::AttemptEnded { .. } => attempt_end_line(recorded, tables),
-        Event::GateEnded { .. } => gate_line(recorded, tables),
-        Event::CommitEnded { node, commit, .. } => commit_line(node, commit.as_deref()),
-        Event::LaneLeft { .. } | Event::MergeReturned { .. } | Event::MergeEnded { .. } => {
-            merge_line(recorded, tables)
-        }
-        Event::PullRequestOpened { .. }
-        | Event::PullRequestTaken { .. }
-        | Event::PullRequestSeen { .. } => pull_request_event_line(&recorded.event),
-        Event::ItemReviewed { .. } => review_line(&recorded.event),
-        Event::ItemMoved(moved) => item_move_line(moved, recorded, tables),
-        Event::RunMoved {
-            to, pause, reason, ..
-        } => run_line(*to, pause.as_ref(), reason.as_deref()),
-        Event::DecisionMade { .. } => settled_decision_line(recorded, tables),
-        Event::RunPlanned(_)
-        | Event::ItemPlanned(_)
-        | Event::LeaseTaken { .. }
-        | Event::LeaseLost { .. }
-        | Event::LeaseReleased { .. }
-        | Event::RunStarted { .. }
-        | Event::RunTargeted { .. }
-        | Event::LanesEntered { .. }
-        | Event::LandStarted { .. }
-        | Event::RunLanded { .. }
-        | Event::LaneTaken { .. }
-        | Event::MergeQueued { .. }
-        | Event::MergeStarted { .. }
-        | Event::MergePassed { .. }
-        | Event::PullRequestAsked { .. }
-        | Event::RunAsked { .. }
-        | Event::AttemptJudged { .. }
-        | Event::ItemClaimed { .. }
-        | Event::AttemptAnswered { .. }
-        | Event::GateStarted { .. }
-        | Event::CommitStarted { .. }
-        | Event::ItemStaged { .. }
-        | Event::ItemSkipAsked { .. }
-        | Event::ItemChanged(_)
-        | Event::ItemsPlaced(_)
-        | Event::RunChanged(_)
-        | Event::DecisionOpened { .. }
-        | Event::DecisionRevised { .. }
-        | Event::DecisionDeferred { .. }
-        | Event::EntryLogged(_)
-        | Event::AttemptTold(_)
-        | Event::EntryRevised { .. }
-        | Event::AttemptRevised(_)
-        | Event::MemoryAdded(_)
-        | Event::MemoryRevised(_)
-        | Event::MemoryRetired { .. }
-        | Event::MemoryConfirmed { .. }
-        | Event::MemoryUsed { .. }
-        | Event::MemoryJudged { .. }
-        | Event::BlockerResolved { .. }
-        | Event::CallNoted(_)
-        | Event::NotificationStarted { .. }
-        | Event::NotificationEnded { .. }
-        | Event::FaceTurned { .. } => None,
-    }
-}
-
-fn attempt_start_line(recorded: &DecodedRecord, tables: &Tables) -> String {
-    let Event::AttemptStarted { node, model, .. } = &recorded.event else {
-        return String::new();
-    };
-    let what = describe_role(recorded, tables);
-    let model = model
-        .as_ref()
-        .map(|model| format!(" {DIM}({model}){DIM:#}"))
-        .unwrap_or_default();
-    let title = recorded_item(tables, recorded).and_then(title_of_item);
-    let title = title_suffix(title.as_deref());
-    format!("{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}{title}")
-}
-
-/// What an agent begins with, behind the name of its item.
-fn describe_role(recorded: &DecodedRecord, tables: &Tables) -> String {
-    let Event::AttemptStarted {
-        number, role, hook, ..
-    } = &recorded.event
-    else {
-        return String::new();
-    };
-    match role {
-        Role::Worker if *number > 1 => format!(", attempt {number}"),
-        Role::Worker => String::new(),
-        Role::GateFix => ", mending what its check found".to_owned(),
-        Role::Repair => ", putting the workspace in order first".to_owned(),
-        Role::Verdict => ", asked once more what came of it".to_owned(),
-        Role::Resolve => {
-            let item = recorded_item(tables, recorded);
-            let merge = item.and_then(ItemRow::merge);
-            match merge.and_then(|merge| merge.why.as_ref()) {
-                Some(MergeReturn::Rejected { by, .. }) => {
-                    format!(", changing what {by} wants otherwise")
+        Event::AttemptStarted {
+            node,
+            number,
+            role,
+            model,
+            hook,
+            ..
+        } => {
+            let what = match role {
+                Role::Worker if *number > 1 => format!(", attempt {number}"),
+                Role::Worker => String::new(),
+                Role::GateFix => ", mending what its check found".to_owned(),
+                Role::Repair => ", putting the workspace in order first".to_owned(),
+                Role::Verdict => ", asked once more what came of it".to_owned(),
+                Role::Resolve => {
+                    let item = recorded_item(tables, recorded);
+                    let merge = item.and_then(ItemRow::merge);
+                    match merge.and_then(|merge| merge.why.as_ref()) {
+                        Some(MergeReturn::Rejected { by, .. }) => {
+                            format!(", changing what {by} wants otherwise")
+                        }
+                        _ => ", bringing it together with what was merged".to_owned(),
+                    }
                 }
-                _ => ", bringing it together with what was merged".to_owned(),
-            }
+                Role::Reviewer => ", reviewing it".to_owned(),
+                Role::Split => ", finding pieces to split it into".to_owned(),
+                Role::IterationHook => {
+                    format!(", hook `{}`", hook.as_deref().unwrap_or_default())
+                }
+            };
+            let model = model
+                .as_ref()
+                .map(|model| format!(" {DIM}({model}){DIM:#}"))
+                .unwrap_or_default();
+            let title = recorded_item(tables, recorded).and_then(title_of_item);
+            let title = title_suffix(title.as_deref());
+            Some(format!(
+                "{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}{title}"
+            ))
         }
-        Role::Reviewer => ", reviewing it".to_owned(),
-        Role::Split => ", finding pieces to split it into".to_owned(),
-        Role::IterationHook => {
-            format!(", hook `{}`", hook.as_deref().unwrap_or_default())
-        }
-    }
-}
-
-/// How an attempt ended that did not complete.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about attempts alone"
-)]
-fn attempt_end_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
-    match &recorded.event {
         Event::AttemptEnded { report, node, .. } if report.outcome == Outcome::Interrupted => {
             Some(format!(
                 "{YELLOW}-{YELLOW:#} {node} interrupted{}",
@@ -144,7 +68,6 @@ fn attempt_end_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String>
             ))
         }
         Event::AttemptEnded { report, node, .. } if report.outcome != Outcome::Completed => {
-            let time = recorded.record.stamp.time;
             let item = recorded_item(tables, recorded)?;
             let mut hooks = item.work.hook_runs.iter();
             let hook = hooks.find(|run| run.end.as_ref().is_some_and(|end| end.at == time))?;
@@ -154,17 +77,6 @@ fn attempt_end_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String>
                 colon_suffix(report.error.as_deref())
             ))
         }
-        _ => None,
-    }
-}
-
-/// What the check of an item came to.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about gates alone"
-)]
-fn gate_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
-    match &recorded.event {
         Event::GateEnded {
             node,
             report,
@@ -187,22 +99,14 @@ fn gate_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
                 colon_suffix(report.error.as_deref())
             ))
         }
-        _ => None,
-    }
-}
-
-fn commit_line(node: &Node, commit: Option<&str>) -> Option<String> {
-    let short: String = commit?.chars().take(10).collect();
-    Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
-}
-
-/// What became of the work on a unit.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about lanes and merges alone"
-)]
-fn merge_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
-    match &recorded.event {
+        Event::CommitEnded {
+            node,
+            commit: Some(commit),
+            ..
+        } => {
+            let short: String = commit.chars().take(10).collect();
+            Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
+        }
         Event::LaneLeft {
             saved: Some(saved), ..
         } => unmerged_work_line(tables, recorded, saved),
@@ -235,16 +139,6 @@ fn merge_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
             let short: String = made.commit.chars().take(10).collect();
             Some(format!("  {DIM}{node} merged as {short}{DIM:#}"))
         }
-        _ => None,
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "called for the events about pull requests alone"
-)]
-fn pull_request_event_line(event: &Event) -> Option<String> {
-    match event {
         Event::PullRequestOpened {
             node, number, url, ..
         } => Some(format!(
@@ -256,44 +150,95 @@ fn pull_request_event_line(event: &Event) -> Option<String> {
             "  {DIM}{node} goes on with pull request #{number}:{DIM:#} {url}"
         )),
         Event::PullRequestSeen { node, news, .. } => pull_request_line(node, news),
-        _ => None,
-    }
-}
-
-/// What an agent that reviewed an item came to.
-fn review_line(event: &Event) -> Option<String> {
-    let Event::ItemReviewed {
-        node,
-        attempt: Some(_),
-        by,
-        verdict,
-        why,
-        ..
-    } = event
-    else {
         // What a person says of it is told where that is said.
-        return None;
-    };
-    let why = colon_suffix(why.as_deref());
-    Some(match verdict {
-        Some(ReviewVerdict::Approve) => format!("  {DIM}{by} approves {node}{DIM:#}"),
-        Some(ReviewVerdict::RequestChanges) => {
-            format!("{YELLOW}!{YELLOW:#} {by} wants changes of {node}{why}")
+        Event::ItemReviewed { attempt: None, .. } => None,
+        Event::ItemReviewed {
+            node,
+            by,
+            verdict,
+            why,
+            ..
+        } => {
+            let why = colon_suffix(why.as_deref());
+            Some(match verdict {
+                Some(ReviewVerdict::Approve) => format!("  {DIM}{by} approves {node}{DIM:#}"),
+                Some(ReviewVerdict::RequestChanges) => {
+                    format!("{YELLOW}!{YELLOW:#} {by} wants changes of {node}{why}")
+                }
+                None => format!("{YELLOW}!{YELLOW:#} {node}, reviewing it{why}"),
+            })
         }
-        None => format!("{YELLOW}!{YELLOW:#} {node}, reviewing it{why}"),
-    })
-}
-
-fn item_move_line(moved: &ItemMoved, recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
-    let item = tables.item(moved.run, &moved.node);
-    let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
-    moved_line(
-        moved,
-        leaf,
-        recorded.record.stamp.time,
-        item.and_then(|item| item.summary.as_deref()),
-        tables,
-    )
+        Event::ItemMoved(moved) => {
+            let item = tables.item(moved.run, &moved.node);
+            let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
+            moved_line(
+                moved,
+                leaf,
+                time,
+                item.and_then(|item| item.summary.as_deref()),
+                tables,
+            )
+        }
+        Event::RunMoved {
+            to, pause, reason, ..
+        } => run_line(*to, pause.as_ref(), reason.as_deref()),
+        Event::DecisionMade {
+            decision,
+            verb: Verb::Settled,
+            why,
+            ..
+        } => settled_decision_line(recorded, tables, *decision, why.as_deref()),
+        Event::RunPlanned(_)
+        | Event::ItemPlanned(_)
+        | Event::LeaseTaken { .. }
+        | Event::LeaseLost { .. }
+        | Event::LeaseReleased { .. }
+        | Event::RunStarted { .. }
+        | Event::RunTargeted { .. }
+        | Event::LanesEntered { .. }
+        | Event::LandStarted { .. }
+        | Event::RunLanded { .. }
+        | Event::LaneTaken { .. }
+        | Event::LaneLeft { .. }
+        | Event::MergeQueued { .. }
+        | Event::MergeStarted { .. }
+        | Event::MergePassed { .. }
+        | Event::MergeEnded { .. }
+        | Event::PullRequestAsked { .. }
+        | Event::RunAsked { .. }
+        | Event::AttemptEnded { .. }
+        | Event::AttemptJudged { .. }
+        | Event::ItemClaimed { .. }
+        | Event::AttemptAnswered { .. }
+        | Event::GateStarted { .. }
+        | Event::GateEnded { .. }
+        | Event::CommitStarted { .. }
+        | Event::CommitEnded { .. }
+        | Event::ItemStaged { .. }
+        | Event::ItemSkipAsked { .. }
+        | Event::ItemChanged(_)
+        | Event::ItemsPlaced(_)
+        | Event::RunChanged(_)
+        | Event::DecisionOpened { .. }
+        | Event::DecisionRevised { .. }
+        | Event::DecisionMade { .. }
+        | Event::DecisionDeferred { .. }
+        | Event::EntryLogged(_)
+        | Event::AttemptTold(_)
+        | Event::EntryRevised { .. }
+        | Event::AttemptRevised(_)
+        | Event::MemoryAdded(_)
+        | Event::MemoryRevised(_)
+        | Event::MemoryRetired { .. }
+        | Event::MemoryConfirmed { .. }
+        | Event::MemoryUsed { .. }
+        | Event::MemoryJudged { .. }
+        | Event::BlockerResolved { .. }
+        | Event::CallNoted(_)
+        | Event::NotificationStarted { .. }
+        | Event::NotificationEnded { .. }
+        | Event::FaceTurned { .. } => None,
+    }
 }
 
 /// What a look at a pull request brought.
@@ -329,21 +274,17 @@ fn pull_request_line(node: &Node, news: &PullRequestNews) -> Option<String> {
 
 /// What is asked no more about edits that may be an agent's; what a file settles is
 /// told with what becomes of that file.
-fn settled_decision_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
-    let Event::DecisionMade {
-        decision,
-        verb: Verb::Settled,
-        why,
-        ..
-    } = &recorded.event
-    else {
-        return None;
-    };
-    let row = tables.decision(*decision)?;
+fn settled_decision_line(
+    recorded: &DecodedRecord,
+    tables: &Tables,
+    decision: DecisionId,
+    why: Option<&str>,
+) -> Option<String> {
+    let row = tables.decision(decision)?;
     let is_of_file = matches!(recorded.record.stamp.actor, Actor::File(_));
     let is_told = row.kind == DecisionKind::AgentEdit && !is_of_file;
     let details = row.details.as_deref().unwrap_or(&row.question);
-    let (number, why) = (row.number, why.as_deref().unwrap_or("it fits"));
+    let (number, why) = (row.number, why.unwrap_or("it fits"));
     let details = details.replace('\n', "; ");
     is_told.then(|| format!("  {DIM}d{number} is settled, {why}: {details}{DIM:#}"))
 }
@@ -398,7 +339,7 @@ fn is_before_first_attempt(tables: &Tables, recorded: &DecodedRecord) -> bool {
 }
 
 fn moved_line(
-    moved: &ItemMoved,
+    moved: &piton_core::event::ItemMoved,
     leaf: bool,
     now: Timestamp,
     summary: Option<&str>,
@@ -412,8 +353,24 @@ fn moved_line(
         .map_or_else(String::new, |calls| format!(" {DIM}({calls}){DIM:#}"));
     match moved.to {
         ItemState::Done => {
-            let said = summary.filter(|_| leaf);
-            Some(done_line(moved, said, &calls, tables))
+            let item = tables.item(moved.run, node);
+            let took = item
+                .filter(|item| item.started_at.is_some())
+                .map(|item| tables.total_work_ms(item, None) / 1_000)
+                .map(|took| format!(" {DIM}{}{DIM:#}", piton_core::amount::format_duration(took)))
+                .unwrap_or_default();
+            let said = if leaf {
+                colon_suffix(summary)
+            } else {
+                String::new()
+            };
+            let proof = item
+                .and_then(ItemRow::describe_evidence)
+                .map(|proof| format!(" {DIM}({proof}){DIM:#}"))
+                .unwrap_or_default();
+            Some(format!(
+                "{GREEN}x{GREEN:#} {node}{took}{proof}{calls}{said}"
+            ))
         }
         ItemState::Failed if leaf => Some(format!(
             "{RED}!{RED:#} {node} failed{calls}{}",
@@ -455,51 +412,28 @@ fn moved_line(
             let wait = wait.map_or_else(String::new, ToString::to_string);
             Some(format!("{YELLOW}~{YELLOW:#} {node} waits {wait}"))
         }
-        ItemState::Waiting => Some(waiting_line(moved, now, tables)),
+        ItemState::Waiting => Some(match (&moved.human, moved.until) {
+            (Some(human), _) => format!(
+                "{YELLOW}?{YELLOW:#} {node} needs a person: {}",
+                human.reason
+            ),
+            (None, Some(until)) if is_put_off(tables, moved) => format!(
+                "{YELLOW}~{YELLOW:#} {node} waits for the service{}; tried again in {}",
+                colon_suffix(moved.error.as_deref()),
+                format_wait(now, until)
+            ),
+            (None, Some(until)) => format!(
+                "{YELLOW}!{YELLOW:#} {node} failed{}; tried again in {}",
+                colon_suffix(moved.error.as_deref()),
+                format_wait(now, until)
+            ),
+            (None, None) => format!("{YELLOW}!{YELLOW:#} {node} waits"),
+        }),
         ItemState::Failed
         | ItemState::Blocked
         | ItemState::Pending
         | ItemState::Ready
         | ItemState::Working => None,
-    }
-}
-
-/// An item is done: how long it took, what proves it, and what its agent said.
-fn done_line(moved: &ItemMoved, said: Option<&str>, calls: &str, tables: &Tables) -> String {
-    let item = tables.item(moved.run, &moved.node);
-    let took = item
-        .filter(|item| item.started_at.is_some())
-        .map(|item| tables.total_work_ms(item, None) / 1_000)
-        .map(|took| format!(" {DIM}{}{DIM:#}", piton_core::amount::format_duration(took)))
-        .unwrap_or_default();
-    let said = colon_suffix(said);
-    let proof = item
-        .and_then(ItemRow::describe_evidence)
-        .map(|proof| format!(" {DIM}({proof}){DIM:#}"))
-        .unwrap_or_default();
-    let node = &moved.node;
-    format!("{GREEN}x{GREEN:#} {node}{took}{proof}{calls}{said}")
-}
-
-/// An item waits: for a person, for a service, or to be tried again.
-fn waiting_line(moved: &ItemMoved, now: Timestamp, tables: &Tables) -> String {
-    let node = &moved.node;
-    match (&moved.human, moved.until) {
-        (Some(human), _) => format!(
-            "{YELLOW}?{YELLOW:#} {node} needs a person: {}",
-            human.reason
-        ),
-        (None, Some(until)) if is_put_off(tables, moved) => format!(
-            "{YELLOW}~{YELLOW:#} {node} waits for the service{}; tried again in {}",
-            colon_suffix(moved.error.as_deref()),
-            format_wait(now, until)
-        ),
-        (None, Some(until)) => format!(
-            "{YELLOW}!{YELLOW:#} {node} failed{}; tried again in {}",
-            colon_suffix(moved.error.as_deref()),
-            format_wait(now, until)
-        ),
-        (None, None) => format!("{YELLOW}!{YELLOW:#} {node} waits"),
     }
 }
 
