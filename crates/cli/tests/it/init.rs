@@ -310,7 +310,7 @@ fn without_a_terminal_nothing_is_asked() {
     let said = scratch.piton(&["init"]);
     fine(&said);
     assert!(!said.err.contains("[Y/n]"), "{}", said.err);
-    assert!(said.err.contains("nobody is asked"), "{}", said.err);
+    assert!(said.err.contains("piton does not ask"), "{}", said.err);
     assert_eq!(
         scratch.json(&["recent", "--item", "auth"])["attempts"][0]["name"],
         "auth-1"
