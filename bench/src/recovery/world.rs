@@ -1,6 +1,7 @@
 //! A project in memory: a store with a clock that is moved by hand, ids that
 //! are counted, and what the project remembers.
 
+use piton_core::event::MemoryEvent;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -154,7 +155,7 @@ impl World {
         let events = self.tell(&Command::ImportMemories(memories), Asker::Person)?;
         let mut ids: BTreeMap<String, String> = BTreeMap::new();
         for recorded in &events {
-            if let Event::MemoryAdded(memory) = &recorded.event
+            if let Event::Memory(MemoryEvent::Added(memory)) = &recorded.event
                 && let (Some(external), Some(id)) = (&memory.external_id, &memory.id)
             {
                 ids.insert(external.clone(), id.clone());

@@ -2,9 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Event;
-use crate::item::ItemState;
-
 /// The key of a stored body under which it stands: see `docs/formats/journal.md`.
 pub(crate) const KEY: &str = "checkout";
 
@@ -52,74 +49,5 @@ impl Checkout {
         let may_say = body.contains("\"checkout\":");
         let body = may_say.then(|| serde_json::from_str::<Body>(body).ok())??;
         body.checkout
-    }
-}
-
-impl Event {
-    /// Whether it is kept what was checked out when it happened: where it is
-    /// about work, or about what the files of a project show.
-    #[must_use]
-    pub fn has_checkout(&self) -> bool {
-        match self {
-            Self::RunPlanned(_)
-            | Self::AttemptStarted { .. }
-            | Self::AttemptEnded { .. }
-            | Self::ItemMoved(_)
-            | Self::EntryLogged(_)
-            | Self::AttemptTold(_)
-            | Self::EntryRevised { .. }
-            | Self::AttemptRevised(_)
-            | Self::MemoryAdded(_)
-            | Self::MemoryRevised(_)
-            | Self::MemoryRetired { .. } => true,
-            // What came done with its plan was done on what was checked out then.
-            Self::ItemPlanned(planned) => planned.item.state == ItemState::Done,
-            Self::LeaseTaken { .. }
-            | Self::LeaseLost { .. }
-            | Self::LeaseReleased { .. }
-            | Self::RunStarted { .. }
-            | Self::RunTargeted { .. }
-            | Self::LanesEntered { .. }
-            | Self::LandStarted { .. }
-            | Self::RunLanded { .. }
-            | Self::LaneTaken { .. }
-            | Self::LaneLeft { .. }
-            | Self::MergeQueued { .. }
-            | Self::MergeStarted { .. }
-            | Self::MergePassed { .. }
-            | Self::MergeReturned { .. }
-            | Self::MergeEnded { .. }
-            | Self::PullRequestAsked { .. }
-            | Self::PullRequestTaken { .. }
-            | Self::PullRequestOpened { .. }
-            | Self::PullRequestSeen { .. }
-            | Self::RunMoved { .. }
-            | Self::RunAsked { .. }
-            | Self::AttemptJudged { .. }
-            | Self::ItemClaimed { .. }
-            | Self::AttemptAnswered { .. }
-            | Self::GateStarted { .. }
-            | Self::GateEnded { .. }
-            | Self::CommitStarted { .. }
-            | Self::CommitEnded { .. }
-            | Self::ItemStaged { .. }
-            | Self::ItemSkipAsked { .. }
-            | Self::DecisionOpened { .. }
-            | Self::DecisionRevised { .. }
-            | Self::DecisionMade { .. }
-            | Self::DecisionDeferred { .. }
-            | Self::ItemChanged(_)
-            | Self::ItemsPlaced(_)
-            | Self::RunChanged(_)
-            | Self::MemoryConfirmed { .. }
-            | Self::MemoryUsed { .. }
-            | Self::MemoryJudged { .. }
-            | Self::BlockerResolved { .. }
-            | Self::CallNoted(_)
-            | Self::NotificationStarted { .. }
-            | Self::NotificationEnded { .. }
-            | Self::ItemReviewed { .. }
-            | Self::FaceTurned { .. } => false,
-        }
     }
 }

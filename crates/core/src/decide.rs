@@ -32,7 +32,7 @@ mod splitting;
 mod waits;
 
 use crate::command::{CallerFacts, Command};
-use crate::event::Event;
+use crate::event::SessionEvent;
 use crate::id::{Node, RunId, StreamId};
 use crate::journal::Draft;
 use crate::needs::{Rows, can_fail_item, needs_whole_tree};
@@ -62,7 +62,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
     match command {
         Command::PlanRun(plan) => planning::plan_run(it, plan)?,
         Command::LogEntry(entry) => recording::log_entry(it, (**entry).clone()),
-        Command::NoteCall(noted) => it.append(Event::CallNoted(noted.clone())),
+        Command::NoteCall(noted) => it.append(SessionEvent::CallNoted(noted.clone())),
         Command::TellAttempt(told) => recording::import_attempt(it, told)?,
         Command::AddMemory(memory) => remembering::add_memory(it, memory)?,
         Command::NoticeMemory { memory, carried } => {

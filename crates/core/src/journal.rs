@@ -4,7 +4,6 @@
 //! is, so that nothing has to be written the same way twice to be verified.
 
 use jiff::Timestamp;
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -121,14 +120,6 @@ pub fn redact_and_encode(
     (body.unwrap_or_default().to_string(), event)
 }
 
-fn decode_body(kind: &str, body: &str) -> Result<Event, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct StoredEvent(Event);
-    let body: serde_json::Value = serde_json::from_str(body)?;
-    let whole = serde_json::json!({ "kind": kind, "body": body });
-    serde_json::from_value(whole).map(|StoredEvent(event)| event)
-}
-
 impl Record {
     /// Makes the record of a sealed event.
     #[must_use]
@@ -191,7 +182,10 @@ impl Record {
             version: self.version,
             source,
         };
-        let event = decode_body(&self.kind, &self.body).map_err(|source| unknown(Some(source)))?;
+        let event = serde_json::from_str(&self.body)
+            .and_then(|body| Event::decode(&self.kind, body))
+            .map_err(|source| unknown(Some(source)))?
+            .ok_or_else(|| unknown(None))?;
         if self.version > event.body_version() {
             return Err(unknown(None));
         }
@@ -204,7 +198,7 @@ mod tests {
     use super::*;
     use crate::attempt::{Outcome, Report};
     use crate::entry::{Entry, EntryType};
-    use crate::event::ItemPlanned;
+    use crate::event::{AttemptEvent, ItemEvent, ItemPlanned, SessionEvent};
     use crate::gate::Gate;
     use crate::id::{AttemptId, Node, RunId, TreePosition};
     use crate::item::ItemState;
@@ -212,11 +206,17 @@ mod tests {
     use crate::plan::{ImportedItemHistory, PlannedItem};
     use uuid::Uuid;
 
+    fn decode_text(kind: &str, body: &str) -> Event {
+        let body = serde_json::from_str(body).expect("JSON");
+        let event = Event::decode(kind, body).expect("its own shape");
+        event.expect("a kind that is known")
+    }
+
     fn record() -> Record {
-        let event = Event::EntryLogged(Box::new(Entry {
+        let event = Event::Session(SessionEvent::EntryLogged(Box::new(Entry {
             spec: Some("auth".to_owned()),
             ..Entry::with_type(EntryType::TaskCompleted).with_text("description", "said \"hi\"")
-        }));
+        })));
         let (body, event) = redact_and_encode(event, None, &Redactor::rules_only());
         let stamp = EventStamp {
             id: EventId(Uuid::from_u128(7)),
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_record_reads_back_as_the_event_it_was_made_of() {
         let record = record();
-        let Ok(Event::EntryLogged(entry)) = record.decode_event() else {
+        let Ok(Event::Session(SessionEvent::EntryLogged(entry))) = record.decode_event() else {
             panic!("{record:?}")
         };
         assert_eq!(entry.spec.as_deref(), Some("auth"));
@@ -279,10 +279,10 @@ mod tests {
     fn a_secret_leaves_both_the_text_and_the_event() {
         let notes = "use ghp_0123456789abcdefghijABCDEFGHIJ456789 now";
         let entry = Entry::with_type(EntryType::TaskBlocked).with_text("notes", notes);
-        let event = Event::EntryLogged(Box::new(entry));
+        let event = Event::Session(SessionEvent::EntryLogged(Box::new(entry)));
         let (body, event) = redact_and_encode(event, None, &Redactor::rules_only());
         assert!(!body.contains("ghp_0123"), "{body}");
-        let Event::EntryLogged(entry) = event else {
+        let Event::Session(SessionEvent::EntryLogged(entry)) = event else {
             panic!("{event:?}")
         };
         assert_eq!(entry.data["notes"], "use [redacted:github-token] now");
@@ -295,14 +295,14 @@ mod tests {
             "\"password\": \"correct4horse!battery\"",
         ] {
             let entry = Entry::with_type(EntryType::TaskBlocked).with_text("notes", secret);
-            let event = Event::EntryLogged(Box::new(entry));
+            let event = Event::Session(SessionEvent::EntryLogged(Box::new(entry)));
             let (body, _) = redact_and_encode(event, None, &Redactor::rules_only());
             assert!(body.contains("[redacted:"), "{body}");
         }
     }
 
     fn planned(id: &str, script: &str) -> Event {
-        Event::ItemPlanned(Box::new(ItemPlanned {
+        Event::Item(ItemEvent::Planned(Box::new(ItemPlanned {
             run: RunId(Uuid::from_u128(9)),
             item: PlannedItem {
                 node: Node::from_text(id),
@@ -334,7 +334,7 @@ mod tests {
                 repository: None,
                 wait: None,
             },
-        }))
+        })))
     }
 
     #[test]
@@ -353,17 +353,17 @@ mod tests {
             error: Some("hunter22 was refused".to_owned()),
             ..Report::with_outcome(Outcome::Completed)
         };
-        let ended = Event::AttemptEnded {
+        let ended = Event::Attempt(AttemptEvent::Ended {
             attempt: AttemptId(Uuid::from_u128(9)),
             run: RunId(Uuid::from_u128(9)),
             node: Node::from_text("setup-hunter22"),
             report: Box::new(report),
             unchecked: false,
-        };
+        });
         let (body, event) = redact_and_encode(ended, None, &redactor);
-        let Event::AttemptEnded {
+        let Event::Attempt(AttemptEvent::Ended {
             run, node, report, ..
-        } = &event
+        }) = &event
         else {
             panic!("{event:?}")
         };
@@ -374,17 +374,11 @@ mod tests {
             report.error.as_deref(),
             Some("[redacted:env:FOO_TOKEN] was refused")
         );
-        assert_eq!(
-            decode_body(event.kind(), &body).expect("its own shape"),
-            event
-        );
+        assert_eq!(decode_text(event.kind(), &body), event);
 
         let (body, event) = redact_and_encode(planned("setup-hunter22", "true"), None, &redactor);
-        assert_eq!(
-            decode_body(event.kind(), &body).expect("its own shape"),
-            event
-        );
-        let Event::ItemPlanned(planned) = event else {
+        assert_eq!(decode_text(event.kind(), &body), event);
+        let Event::Item(ItemEvent::Planned(planned)) = event else {
             panic!("{event:?}")
         };
         let item = planned.item;
@@ -406,12 +400,12 @@ mod tests {
         fn check(body: &str, expect: &str) {
             let variables = [("A_TOKEN", "hunter22"), ("B_TOKEN", "say \"ah\"")];
             let mut event = planned("a", "true");
-            let Event::ItemPlanned(item) = &mut event else {
+            let Event::Item(ItemEvent::Planned(item)) = &mut event else {
                 unreachable!("it was just made")
             };
             item.item.native.as_mut().expect("it has one").body = body.to_owned();
             let (_, event) = redact_and_encode(event, None, &Redactor::with_variables(variables));
-            let Event::ItemPlanned(item) = event else {
+            let Event::Item(ItemEvent::Planned(item)) = event else {
                 unreachable!("it stays one")
             };
             assert_eq!(item.item.native.expect("it stays").body, expect);
@@ -439,19 +433,16 @@ mod tests {
                 .map(|(key, value)| ((*key).to_owned(), (*value).into()))
                 .collect()
         };
-        let event = Event::EntryLogged(Box::new(Entry {
+        let event = Event::Session(SessionEvent::EntryLogged(Box::new(Entry {
             spec: Some("hunter22".to_owned()),
             task_id: Some("hunter22-1".to_owned()),
             data: owned(data),
             ..Entry::with_type(EntryType::TaskBlocked)
-        }));
+        })));
         let redactor = Redactor::with_variables([("A_TOKEN", "hunter22"), ("B_TOKEN", "hunter23")]);
         let (body, event) = redact_and_encode(event, None, &redactor);
-        assert_eq!(
-            decode_body(event.kind(), &body).expect("its own shape"),
-            event
-        );
-        let Event::EntryLogged(entry) = event else {
+        assert_eq!(decode_text(event.kind(), &body), event);
+        let Event::Session(SessionEvent::EntryLogged(entry)) = event else {
             panic!("{event:?}")
         };
         assert_eq!(entry.data, owned(expect));

@@ -38,7 +38,7 @@ pub use self::waits::{ASKED_AT_ONCE, WaitAnswer};
 
 use crate::attempt::{AttemptContext, Report, Role};
 use crate::command::Command;
-use crate::event::Event;
+use crate::event::{AttemptEvent, Event, ItemEvent, RunEvent, UnitEvent};
 use crate::evidence::{Baseline, BaselineResult};
 use crate::id::{AttemptId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -723,21 +723,23 @@ impl RunLoop {
             }
             self.tables.fold(&recorded.event, &recorded.record.stamp);
             // Another runner is gone: what it left may be for this one to settle.
-            if let Event::LeaseLost { .. } | Event::LeaseReleased { .. } = &recorded.event {
+            if let Event::Run(RunEvent::LeaseLost { .. } | RunEvent::LeaseReleased { .. }) =
+                &recorded.event
+            {
                 self.left_open = items_with_unsettled_work(&self.tables, self.run);
             }
-            if let Event::AttemptEnded { attempt, .. } = &recorded.event
+            if let Event::Attempt(AttemptEvent::Ended { attempt, .. }) = &recorded.event
                 && !self.options.keeps_attempts
             {
                 self.tables.remove(&Key::Attempt(*attempt));
             }
-            if let Event::AttemptStarted {
+            if let Event::Attempt(AttemptEvent::Started {
                 name: Some(name), ..
-            } = &recorded.event
+            }) = &recorded.event
             {
                 self.tables.remove(&Key::Name(Space::Attempt, name.clone()));
             }
-            if let Event::ItemClaimed { node, .. } = &recorded.event {
+            if let Event::Item(ItemEvent::Claimed { node, .. }) = &recorded.event {
                 let row = self.tables.item(self.run, node);
                 self.claimed.extend(row.and_then(open_claim_of_item));
                 let over = row.filter(|row| is_claimed_by_ended_attempt(row));
@@ -745,12 +747,13 @@ impl RunLoop {
             }
             // A unit of which a person looks at the work is one that was worked on. So is
             // one whose work is in a pull request.
-            if let Event::MergeQueued { review: true, .. } | Event::PullRequestOpened { .. } =
-                &recorded.event
+            if let Event::Unit(
+                UnitEvent::MergeQueued { review: true, .. } | UnitEvent::PullRequestOpened { .. },
+            ) = &recorded.event
             {
                 self.nodes_worked_on += 1;
             }
-            if let Event::ItemMoved(moved) = &recorded.event {
+            if let Event::Item(ItemEvent::Moved(moved)) = &recorded.event {
                 let leaf = self
                     .tables
                     .item(self.run, &moved.node)

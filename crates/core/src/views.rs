@@ -10,7 +10,10 @@ use crate::attempt::{AttemptRow, Conversation, Outcome, Report, ReportedAttempt,
 use crate::classify::FailureCategory;
 use crate::decision::{DecisionRow, DecisionVerdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
-use crate::event::{BlockedBefore, Event, ItemMoved, ItemPlanned, RunPlanned};
+use crate::event::{
+    AttemptEvent, BlockedBefore, DecisionEvent, Event, FileEvent, ItemEvent, ItemMoved,
+    ItemPlanned, MemoryEvent, NotificationEvent, RunEvent, RunPlanned, SessionEvent, UnitEvent,
+};
 use crate::evidence::{BaselineResult, TreeChange};
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
@@ -45,33 +48,35 @@ use crate::trouble::Trouble;
 pub fn changed_keys(event: &Event, stamp: &EventStamp) -> Vec<Key> {
     let item = |run: &RunId, node: &Node| Key::Item(*run, node.clone());
     match event {
-        Event::RunPlanned(planned) => vec![Key::Run(planned.run)],
-        Event::ItemPlanned(planned) => vec![
+        Event::Run(RunEvent::Planned(planned)) => vec![Key::Run(planned.run)],
+        Event::Item(ItemEvent::Planned(planned)) => vec![
             item(&planned.run, &planned.item.node),
             parent_key(planned.run, &planned.item.node),
         ],
-        Event::LeaseTaken { run, .. }
-        | Event::LeaseLost { run, .. }
-        | Event::LeaseReleased { run, .. }
-        | Event::RunStarted { run, .. }
-        | Event::RunTargeted { run, .. }
-        | Event::LanesEntered { run, .. }
-        | Event::LandStarted { run, .. }
-        | Event::RunLanded { run, .. }
-        | Event::RunMoved { run, .. }
-        | Event::RunAsked { run, .. } => vec![Key::Run(*run)],
-        Event::AttemptStarted {
+        Event::Run(
+            RunEvent::LeaseTaken { run, .. }
+            | RunEvent::LeaseLost { run, .. }
+            | RunEvent::LeaseReleased { run, .. }
+            | RunEvent::Started { run, .. }
+            | RunEvent::Targeted { run, .. }
+            | RunEvent::LanesEntered { run, .. }
+            | RunEvent::LandStarted { run, .. }
+            | RunEvent::Landed { run, .. }
+            | RunEvent::Moved { run, .. }
+            | RunEvent::Asked { run, .. },
+        ) => vec![Key::Run(*run)],
+        Event::Attempt(AttemptEvent::Started {
             attempt,
             run,
             node,
             name,
             ..
-        } => {
+        }) => {
             let mut keys = vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)];
             keys.extend(name.clone().map(|name| Key::Name(Space::Attempt, name)));
             keys
         }
-        Event::AttemptTold(told) => {
+        Event::Attempt(AttemptEvent::Reported(told)) => {
             let mut keys = vec![
                 Key::Attempt(told.attempt),
                 item(&told.run, &told.node),
@@ -84,11 +89,11 @@ pub fn changed_keys(event: &Event, stamp: &EventStamp) -> Vec<Key> {
             );
             keys
         }
-        Event::EntryRevised {
+        Event::Session(SessionEvent::EntryRevised {
             position,
             entry,
             blocked_before,
-        } => {
+        }) => {
             let is_about_blocker = entry.kind == EntryType::TaskBlocked
                 || (entry.kind == EntryType::TaskCompleted && blocked_before.is_some());
             let now =
@@ -105,73 +110,83 @@ pub fn changed_keys(event: &Event, stamp: &EventStamp) -> Vec<Key> {
                 .chain(before)
                 .collect()
         }
-        Event::AttemptRevised(told) => vec![Key::Attempt(told.attempt)],
-        Event::MemoryAdded(memory) | Event::MemoryRevised(memory) => memory_keys(memory),
-        Event::MemoryRetired { id, .. } | Event::MemoryConfirmed { id, .. } => {
+        Event::Attempt(AttemptEvent::Revised(told)) => vec![Key::Attempt(told.attempt)],
+        Event::Memory(MemoryEvent::Added(memory) | MemoryEvent::Revised(memory)) => {
+            memory_keys(memory)
+        }
+        Event::Memory(MemoryEvent::Retired { id, .. } | MemoryEvent::Confirmed { id, .. }) => {
             vec![Key::Memory(id.clone())]
         }
-        Event::MemoryUsed { ids, .. } | Event::MemoryJudged { ids, .. } => {
+        Event::Memory(MemoryEvent::Used { ids, .. } | MemoryEvent::Judged { ids, .. }) => {
             ids.iter().cloned().map(Key::Memory).collect()
         }
-        Event::BlockerResolved { spec, task_id, .. } => {
+        Event::Session(SessionEvent::BlockerResolved { spec, task_id, .. }) => {
             vec![Key::Blocker(spec.clone(), task_id.clone())]
         }
-        Event::FaceTurned { path, .. } => vec![Key::Face(path.clone())],
+        Event::File(FileEvent::FaceTurned { path, .. }) => vec![Key::Face(path.clone())],
         // No rule asks about it: it is read from the journal where it is shown.
-        Event::CallNoted(_) => Vec::new(),
-        Event::NotificationStarted { subject, .. } => vec![notified_row_key(subject)],
+        Event::Session(SessionEvent::CallNoted(_)) => Vec::new(),
+        Event::Notification(NotificationEvent::Started { subject, .. }) => {
+            vec![notified_row_key(subject)]
+        }
         // And the run keeps how the last one ended.
-        Event::NotificationEnded { subject, .. } => match subject {
+        Event::Notification(NotificationEvent::Ended { subject, .. }) => match subject {
             NotificationSubject::Decision { run, .. } => {
                 vec![notified_row_key(subject), Key::Run(*run)]
             }
             NotificationSubject::Invocation { .. } => vec![notified_row_key(subject)],
         },
-        Event::AttemptEnded {
+        Event::Attempt(AttemptEvent::Ended {
             attempt, run, node, ..
-        } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
-        Event::AttemptAnswered { attempt, .. } => vec![Key::Attempt(*attempt)],
-        Event::AttemptJudged {
+        }) => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
+        Event::Attempt(AttemptEvent::Answered { attempt, .. }) => vec![Key::Attempt(*attempt)],
+        Event::Attempt(AttemptEvent::Judged {
             attempt, run, node, ..
-        } => vec![Key::Attempt(*attempt), item(run, node)],
-        Event::GateStarted { run, node, .. }
-        | Event::ItemReviewed { run, node, .. }
-        | Event::GateEnded { run, node, .. }
-        | Event::CommitStarted { run, node, .. }
-        | Event::CommitEnded { run, node, .. }
-        | Event::ItemStaged { run, node, .. }
-        | Event::ItemClaimed { run, node, .. }
-        | Event::ItemSkipAsked { run, node } => vec![item(run, node)],
-        Event::LaneTaken { run, node, .. }
-        | Event::LaneLeft { run, node, .. }
-        | Event::MergeQueued { run, node, .. }
-        | Event::MergeStarted { run, node, .. }
-        | Event::MergePassed { run, node }
-        | Event::MergeReturned { run, node, .. }
-        | Event::PullRequestAsked { run, node, .. }
-        | Event::PullRequestTaken { run, node, .. }
-        | Event::PullRequestOpened { run, node, .. }
-        | Event::PullRequestSeen { run, node, .. }
-        | Event::MergeEnded { run, node, .. } => vec![item(run, node), Key::Run(*run)],
-        Event::ItemMoved(moved) => keys_of_item_move(moved),
-        Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
-        Event::ItemsPlaced(placed) => {
+        }) => vec![Key::Attempt(*attempt), item(run, node)],
+        Event::Item(
+            ItemEvent::GateStarted { run, node, .. }
+            | ItemEvent::Reviewed { run, node, .. }
+            | ItemEvent::GateEnded { run, node, .. }
+            | ItemEvent::CommitStarted { run, node, .. }
+            | ItemEvent::CommitEnded { run, node, .. }
+            | ItemEvent::Staged { run, node, .. }
+            | ItemEvent::Claimed { run, node, .. }
+            | ItemEvent::SkipAsked { run, node },
+        ) => vec![item(run, node)],
+        Event::Unit(
+            UnitEvent::LaneTaken { run, node, .. }
+            | UnitEvent::LaneLeft { run, node, .. }
+            | UnitEvent::MergeQueued { run, node, .. }
+            | UnitEvent::MergeStarted { run, node, .. }
+            | UnitEvent::MergePassed { run, node }
+            | UnitEvent::MergeReturned { run, node, .. }
+            | UnitEvent::PullRequestAsked { run, node, .. }
+            | UnitEvent::PullRequestTaken { run, node, .. }
+            | UnitEvent::PullRequestOpened { run, node, .. }
+            | UnitEvent::PullRequestSeen { run, node, .. }
+            | UnitEvent::MergeEnded { run, node, .. },
+        ) => vec![item(run, node), Key::Run(*run)],
+        Event::Item(ItemEvent::Moved(moved)) => keys_of_item_move(moved),
+        Event::Item(ItemEvent::Changed(changed)) => vec![item(&changed.run, &changed.node)],
+        Event::Item(ItemEvent::Placed(placed)) => {
             let nodes = placed.places.keys();
             nodes.map(|node| item(&placed.run, node)).collect()
         }
-        Event::RunChanged(changed) => vec![Key::Run(changed.run)],
-        Event::DecisionOpened {
+        Event::Run(RunEvent::Changed(changed)) => vec![Key::Run(changed.run)],
+        Event::Decision(DecisionEvent::Opened {
             decision, memory, ..
-        } => {
+        }) => {
             let memory = memory.iter().cloned().map(Key::Memory);
             std::iter::once(Key::Decision(*decision))
                 .chain(memory)
                 .collect()
         }
-        Event::DecisionMade { decision, .. }
-        | Event::DecisionRevised { decision, .. }
-        | Event::DecisionDeferred { decision, .. } => vec![Key::Decision(*decision)],
-        Event::EntryLogged(entry) => {
+        Event::Decision(
+            DecisionEvent::Made { decision, .. }
+            | DecisionEvent::Revised { decision, .. }
+            | DecisionEvent::Deferred { decision, .. },
+        ) => vec![Key::Decision(*decision)],
+        Event::Session(SessionEvent::EntryLogged(entry)) => {
             let mut keys = vec![Key::Entry(stamp.position)];
             keys.extend(entry.name.clone().map(|name| Key::Name(Space::Entry, name)));
             keys.extend(entry.mark.clone().map(|mark| Key::Name(Space::Mark, mark)));
@@ -244,7 +259,7 @@ pub fn apply_event(
         }
         Key::Entry(_) => entry_row(before, event, stamp).map(|row| Row::Entry(Box::new(row))),
         Key::Blocker(spec, task_id) => {
-            let row = if matches!(event, Event::EntryRevised { .. }) {
+            let row = if matches!(event, Event::Session(SessionEvent::EntryRevised { .. })) {
                 revise_blocker_row(spec.as_deref(), task_id.as_deref(), before, event, stamp)
             } else {
                 blocker_row(before, event, stamp)
@@ -260,7 +275,7 @@ pub fn apply_event(
 }
 
 fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<RunRow> {
-    if let Event::RunPlanned(planned) = event {
+    if let Event::Run(RunEvent::Planned(planned)) = event {
         return Some(row_of_planned_run(planned, stamp));
     }
     let Some(Row::Run(row)) = before else {
@@ -268,15 +283,15 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
     };
     let mut row = *row;
     match event {
-        Event::ItemPlanned(planned) => {
+        Event::Item(ItemEvent::Planned(planned)) => {
             row.open_roots += u32::from(!planned.item.state.is_finished())
         }
-        Event::LeaseTaken {
+        Event::Run(RunEvent::LeaseTaken {
             owner,
             token,
             joins,
             ..
-        } => {
+        }) => {
             let before = row.joined.iter().position(|joined| joined.token == *token);
             let before = before.map(|nth| row.joined.remove(nth));
             let holder = RunHolder {
@@ -291,18 +306,18 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
             }
             row.fence = row.fence.max(*token);
         }
-        Event::LeaseLost { token, .. } | Event::LeaseReleased { token, .. } => {
+        Event::Run(RunEvent::LeaseLost { token, .. } | RunEvent::LeaseReleased { token, .. }) => {
             row.holder.take_if(|holder| holder.token == *token);
             row.joined.retain(|joined| joined.token != *token);
             end_invocation(&mut row, stamp);
         }
-        Event::RunStarted {
+        Event::Run(RunEvent::Started {
             limits,
             claims,
             flags,
             notify,
             ..
-        } => {
+        }) => {
             if *notify || row.notifications.is_some() {
                 row.notifications.get_or_insert_default().end_wanted = *notify;
             }
@@ -316,7 +331,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
             row.invocation.tasks = 0;
             row.started_at.get_or_insert(stamp.time);
         }
-        Event::RunTargeted {
+        Event::Run(RunEvent::Targeted {
             repository,
             branch,
             base,
@@ -324,7 +339,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
             path,
             was_there,
             ..
-        } => {
+        }) => {
             let known = row.target_in_repository(repository.as_deref());
             let target = TargetRow {
                 branch: branch.clone(),
@@ -347,49 +362,39 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
                 None => row.branches.target = Some(Box::new(target)),
             }
         }
-        Event::LanesEntered { terms, .. } => {
+        Event::Run(RunEvent::LanesEntered { terms, .. }) => {
             let lanes = row.branches.lanes.get_or_insert_default();
             lanes.terms.clone_from(terms);
         }
-        Event::LandStarted {
+        Event::Run(RunEvent::LandStarted {
             commit, onto, at, ..
-        } => {
+        }) => {
             row.branches.landing = Some(new_landing(commit, onto, at.as_deref()));
         }
-        Event::RunLanded {
+        Event::Run(RunEvent::Landed {
             commit, onto, at, ..
-        } => {
+        }) => {
             row.branches.landing = None;
             row.branches.landed = Some(new_landing(commit, onto, at.as_deref()));
         }
-        Event::LaneTaken { .. }
-        | Event::LaneLeft { .. }
-        | Event::MergeQueued { .. }
-        | Event::MergeStarted { .. }
-        | Event::MergePassed { .. }
-        | Event::MergeReturned { .. }
-        | Event::PullRequestAsked { .. }
-        | Event::PullRequestTaken { .. }
-        | Event::PullRequestOpened { .. }
-        | Event::PullRequestSeen { .. }
-        | Event::MergeEnded { .. } => apply_to_lanes(&mut row, event),
-        Event::RunMoved {
+        Event::Unit(_) => apply_to_lanes(&mut row, event),
+        Event::Run(RunEvent::Moved {
             to,
             pause,
             at,
             reason,
             ..
-        } => {
+        }) => {
             enter_state(&mut row, run_state_after_move(*to, pause.as_ref()), stamp);
             row.pause = pause.clone();
             row.at = at.clone();
             row.reason = reason.clone();
             row.completed_at = (*to == RunState::Done).then_some(stamp.time);
         }
-        Event::NotificationStarted { .. } | Event::NotificationEnded { .. } => {
+        Event::Notification(_) => {
             apply_run_notification(&mut row, event, stamp);
         }
-        Event::RunAsked { request, by, .. } => {
+        Event::Run(RunEvent::Asked { request, by, .. }) => {
             let asked = PendingRequest {
                 request: *request,
                 by: by.clone(),
@@ -397,19 +402,19 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
             row.invocation.asked = (*request != RunnerRequest::GoOn).then_some(asked);
         }
         // A hook belongs to the iteration that it follows.
-        Event::AttemptStarted { hook: Some(_), .. } => {}
-        Event::AttemptStarted { .. } => {
+        Event::Attempt(AttemptEvent::Started { hook: Some(_), .. }) => {}
+        Event::Attempt(AttemptEvent::Started { .. }) => {
             row.invocation.iterations += 1;
             row.invocation.iterations_total += 1;
         }
-        Event::ItemMoved(moved) => {
+        Event::Item(ItemEvent::Moved(moved)) => {
             row.invocation.tasks += u32::from(moved.task);
             if moved.node.parent().is_none() {
                 count_open_children(&mut row.open_roots, moved);
             }
         }
-        Event::RunChanged(changed) => changed.apply_to_run(&mut row),
-        Event::AttemptEnded { node, report, .. } => {
+        Event::Run(RunEvent::Changed(changed)) => changed.apply_to_run(&mut row),
+        Event::Attempt(AttemptEvent::Ended { node, report, .. }) => {
             add_spend(&mut row, report);
             row.spent.has_counted |= !report.cannot_start && report.outcome != Outcome::Interrupted;
             let is_refused = report.trouble == Some(Trouble::HookRefused);
@@ -419,36 +424,27 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
                 row.invocation.iterations = row.invocation.iterations.saturating_sub(1);
             }
         }
-        Event::AttemptTold(told) => add_spend(&mut row, &told.report),
-        Event::RunPlanned(_)
-        | Event::AttemptAnswered { .. }
-        | Event::AttemptJudged { .. }
-        | Event::ItemClaimed { .. }
-        | Event::ItemReviewed { .. }
-        | Event::GateStarted { .. }
-        | Event::GateEnded { .. }
-        | Event::CommitStarted { .. }
-        | Event::CommitEnded { .. }
-        | Event::ItemStaged { .. }
-        | Event::ItemSkipAsked { .. }
-        | Event::ItemChanged(_)
-        | Event::ItemsPlaced(_)
-        | Event::DecisionOpened { .. }
-        | Event::DecisionRevised { .. }
-        | Event::DecisionMade { .. }
-        | Event::DecisionDeferred { .. }
-        | Event::EntryLogged(_)
-        | Event::EntryRevised { .. }
-        | Event::AttemptRevised(_)
-        | Event::MemoryAdded(_)
-        | Event::MemoryRevised(_)
-        | Event::MemoryRetired { .. }
-        | Event::MemoryConfirmed { .. }
-        | Event::MemoryUsed { .. }
-        | Event::MemoryJudged { .. }
-        | Event::BlockerResolved { .. }
-        | Event::CallNoted(_)
-        | Event::FaceTurned { .. } => {}
+        Event::Attempt(AttemptEvent::Reported(told)) => add_spend(&mut row, &told.report),
+        Event::Run(RunEvent::Planned(_))
+        | Event::Attempt(
+            AttemptEvent::Answered { .. } | AttemptEvent::Judged { .. } | AttemptEvent::Revised(_),
+        )
+        | Event::Item(
+            ItemEvent::Claimed { .. }
+            | ItemEvent::Reviewed { .. }
+            | ItemEvent::GateStarted { .. }
+            | ItemEvent::GateEnded { .. }
+            | ItemEvent::CommitStarted { .. }
+            | ItemEvent::CommitEnded { .. }
+            | ItemEvent::Staged { .. }
+            | ItemEvent::SkipAsked { .. }
+            | ItemEvent::Changed(_)
+            | ItemEvent::Placed(_),
+        )
+        | Event::Decision(_)
+        | Event::Session(_)
+        | Event::Memory(_)
+        | Event::File(_) => {}
     }
     Some(row)
 }
@@ -464,13 +460,13 @@ fn apply_to_lanes(row: &mut RunRow, event: &Event) {
     };
     let leave = |lanes: &mut LanesRow, node: &Node| lanes.held.retain(|_, held| held != node);
     match event {
-        Event::LaneTaken {
+        Event::Unit(UnitEvent::LaneTaken {
             node,
             lane,
             scope,
             repository,
             ..
-        } => {
+        }) => {
             leave(lanes, node);
             lanes.in_review.remove(node);
             lanes.requested.remove(node);
@@ -483,8 +479,8 @@ fn apply_to_lanes(row: &mut RunRow, event: &Event) {
                 lanes.repositories.extend(repository);
             }
         }
-        Event::LaneLeft { node, .. } => leave(lanes, node),
-        Event::MergeQueued { node, review, .. } => {
+        Event::Unit(UnitEvent::LaneLeft { node, .. }) => leave(lanes, node),
+        Event::Unit(UnitEvent::MergeQueued { node, review, .. }) => {
             leave(lanes, node);
             free_slot(lanes, node);
             lanes.requested.remove(node);
@@ -497,32 +493,34 @@ fn apply_to_lanes(row: &mut RunRow, event: &Event) {
                 }
             }
         }
-        Event::MergeStarted { node, .. } => lanes.merging = Some(node.clone()),
-        Event::PullRequestOpened { node, .. }
-        | Event::PullRequestSeen {
-            node,
-            news: PullRequestNews::Trouble { .. },
-            ..
-        } => {
+        Event::Unit(UnitEvent::MergeStarted { node, .. }) => lanes.merging = Some(node.clone()),
+        Event::Unit(
+            UnitEvent::PullRequestOpened { node, .. }
+            | UnitEvent::PullRequestSeen {
+                node,
+                news: PullRequestNews::Trouble { .. },
+                ..
+            },
+        ) => {
             lanes.queue.retain(|queued| queued != node);
             lanes
                 .requested
                 .insert(node.clone(), row.invocation.invocations);
         }
-        Event::MergeReturned { node, .. } => {
+        Event::Unit(UnitEvent::MergeReturned { node, .. }) => {
             free_slot(lanes, node);
             lanes.in_review.remove(node);
             lanes.requested.remove(node);
             lanes.queue.retain(|queued| queued != node);
         }
-        Event::MergeEnded {
+        Event::Unit(UnitEvent::MergeEnded {
             node,
             made,
             number,
             at,
             repository,
             ..
-        } => {
+        }) => {
             free_slot(lanes, node);
             lanes.in_review.remove(node);
             lanes.requested.remove(node);
@@ -566,7 +564,7 @@ fn free_slot(lanes: &mut LanesRow, node: &Node) {
 fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
     let unit = row.work.unit.get_or_insert_default();
     match event {
-        Event::LaneTaken {
+        Event::Unit(UnitEvent::LaneTaken {
             fence,
             by,
             lane,
@@ -576,7 +574,7 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
             since,
             repository,
             ..
-        } => {
+        }) => {
             row.fence = *fence;
             unit.since = *since;
             unit.repository.clone_from(repository);
@@ -594,19 +592,19 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
                 attempts: *attempts,
             });
         }
-        Event::LaneLeft { saved, .. } => {
+        Event::Unit(UnitEvent::LaneLeft { saved, .. }) => {
             unit.lane = None;
             if saved.is_some() {
                 unit.work.clone_from(saved);
                 unit.is_unchanged = false;
             }
         }
-        Event::MergeQueued {
+        Event::Unit(UnitEvent::MergeQueued {
             work,
             evidence,
             review,
             ..
-        } => {
+        }) => {
             unit.lane = None;
             unit.work = Some(work.clone());
             let before = unit.merge.take();
@@ -623,7 +621,7 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
             });
             row.proof.evidence.extend(evidence.iter().cloned());
         }
-        Event::MergeStarted { fence, made, .. } => {
+        Event::Unit(UnitEvent::MergeStarted { fence, made, .. }) => {
             row.fence = *fence;
             if let Some(merge) = &mut unit.merge {
                 merge.state = MergeState::Checking;
@@ -631,15 +629,15 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
                 merge.outdated = false;
             }
         }
-        Event::MergePassed { .. } => {
+        Event::Unit(UnitEvent::MergePassed { .. }) => {
             if let Some(merge) = &mut unit.merge {
                 merge.state = MergeState::Passed;
             }
         }
-        Event::PullRequestAsked {
+        Event::Unit(UnitEvent::PullRequestAsked {
             head, branch, base, ..
-        } => start_pull_request(unit, head, branch, base),
-        Event::PullRequestTaken {
+        }) => start_pull_request(unit, head, branch, base),
+        Event::Unit(UnitEvent::PullRequestTaken {
             number,
             url,
             head,
@@ -647,7 +645,7 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
             base,
             repository,
             ..
-        } => {
+        }) => {
             unit.repository.clone_from(repository);
             unit.work = Some(head.clone());
             unit.pull_request = Some(Box::new(PullRequestRow {
@@ -659,7 +657,7 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
                 ..PullRequestRow::default()
             }));
         }
-        Event::PullRequestOpened { number, url, .. } => {
+        Event::Unit(UnitEvent::PullRequestOpened { number, url, .. }) => {
             if let Some(row) = &mut unit.pull_request {
                 row.number = Some(*number);
                 row.url = Some(url.clone());
@@ -670,8 +668,8 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
             }
             record_requested(unit);
         }
-        Event::PullRequestSeen { news, .. } => apply_news(unit, news),
-        Event::MergeReturned { why, .. } => {
+        Event::Unit(UnitEvent::PullRequestSeen { news, .. }) => apply_news(unit, news),
+        Event::Unit(UnitEvent::MergeReturned { why, .. }) => {
             // What people at the pull request want is a rejection as any other.
             let is_rejected = matches!(why, MergeReturn::Rejected { .. });
             let state = unit.merge.as_ref().map(|merge| merge.state);
@@ -691,9 +689,9 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
                 merge.why = Some(why.clone());
             }
         }
-        Event::MergeEnded {
+        Event::Unit(UnitEvent::MergeEnded {
             made, number, at, ..
-        } => {
+        }) => {
             unit.merge = None;
             if made.is_some() {
                 unit.merged = *number;
@@ -836,12 +834,12 @@ fn apply_run_notification(row: &mut RunRow, event: &Event, stamp: &EventStamp) {
         *subject == NotificationSubject::Invocation { run, number }
     };
     let known = row.notifications.get_or_insert_default();
-    if let Event::NotificationStarted { subject, .. } = event {
+    if let Event::Notification(NotificationEvent::Started { subject, .. }) = event {
         for end in &mut known.ended {
             end.is_started |= about(subject, end);
         }
     }
-    if let Event::NotificationEnded { subject, error } = event {
+    if let Event::Notification(NotificationEvent::Ended { subject, error }) = event {
         known.ended.retain(|end| !about(subject, end));
         known.last = Some(LastNotification {
             at: stamp.time,
@@ -912,7 +910,7 @@ fn item_row(
     event: &Event,
     stamp: &EventStamp,
 ) -> Option<ItemRow> {
-    if let Event::ItemPlanned(planned) = event
+    if let Event::Item(ItemEvent::Planned(planned)) = event
         && planned.item.node == *node
     {
         return Some(row_of_planned_item(planned, stamp));
@@ -922,19 +920,19 @@ fn item_row(
     };
     let mut row = *row;
     match event {
-        Event::ItemPlanned(child) => {
+        Event::Item(ItemEvent::Planned(child)) => {
             row.children += 1;
             row.open_children += u32::from(!child.item.state.is_finished());
         }
         // What its work came to stays as it is.
-        Event::AttemptStarted {
+        Event::Attempt(AttemptEvent::Started {
             attempt,
             fence,
             iteration,
             hook: Some(id),
             tree,
             ..
-        } => {
+        }) => {
             // What it changes may be work on what it claims.
             row.work.started_on.clone_from(tree);
             row.fence = *fence;
@@ -943,7 +941,9 @@ fn item_row(
             row.work.at_work_since = Some(stamp.time);
             record_hook_start(&mut row.work.hook_runs, id, *iteration, stamp.time);
         }
-        Event::AttemptEnded { report, .. } if row.stage == Stage::IterationHooks => {
+        Event::Attempt(AttemptEvent::Ended { report, .. })
+            if row.stage == Stage::IterationHooks =>
+        {
             withdraw_approval(&mut row);
             row.attempt = None;
             row.work.started_on = None;
@@ -955,20 +955,20 @@ fn item_row(
         }
         // A reviewer looks, and leaves all that is known of the work as it is, beside the
         // tree that it saw last: that is what it approves.
-        Event::AttemptStarted {
+        Event::Attempt(AttemptEvent::Started {
             attempt,
             fence,
             role: Role::Reviewer,
             tree,
             ..
-        } => {
+        }) => {
             row.fence = *fence;
             row.attempts += 1;
             row.attempt = Some(*attempt);
             row.work.at_work_since = Some(stamp.time);
             row.work.started_on.clone_from(tree);
         }
-        Event::AttemptEnded { report, .. } if row.stage == Stage::Review => {
+        Event::Attempt(AttemptEvent::Ended { report, .. }) if row.stage == Stage::Review => {
             row.attempt = None;
             row.work.started_on = None;
             if let Some(change) = &mut row.work.change {
@@ -980,14 +980,14 @@ fn item_row(
             row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
             row.work.spend = row.work.spend.plus(&report.counted_spend());
         }
-        Event::AttemptStarted {
+        Event::Attempt(AttemptEvent::Started {
             attempt,
             memories,
             tree,
             baseline,
             fence,
             ..
-        } => {
+        }) => {
             row.fence = *fence;
             row.attempts += 1;
             row.attempt = Some(*attempt);
@@ -998,18 +998,18 @@ fn item_row(
                 set_baseline(&mut row, baseline.clone());
             }
         }
-        Event::AttemptTold(told) => {
+        Event::Attempt(AttemptEvent::Reported(told)) => {
             row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
             row.work.spend = row.work.spend.plus(&told.report.counted_spend());
             let took_ms = told.report.duration_s.unwrap_or(0).saturating_mul(1_000);
             row.work.work_ms = row.work.work_ms.saturating_add(took_ms);
         }
-        Event::AttemptEnded {
+        Event::Attempt(AttemptEvent::Ended {
             attempt,
             report,
             unchecked,
             ..
-        } => {
+        }) => {
             row.attempt = None;
             end_work(&mut row, stamp, report.duration_s);
             row.proof.unchecked = unchecked.then_some(*attempt);
@@ -1057,12 +1057,12 @@ fn item_row(
                 }
             }
         }
-        Event::GateStarted {
+        Event::Item(ItemEvent::GateStarted {
             number,
             before,
             fence,
             ..
-        } => {
+        }) => {
             row.fence = *fence;
             if let Some(before) = before {
                 set_baseline(&mut row, before.clone());
@@ -1073,9 +1073,9 @@ fn item_row(
             runs.open = true;
             runs.passed = false;
         }
-        Event::GateEnded {
+        Event::Item(ItemEvent::GateEnded {
             report, evidence, ..
-        } if row.stage == Stage::Baseline => {
+        }) if row.stage == Stage::Baseline => {
             end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
             row.proof.gate_runs = None;
             row.proof.evidence.extend(evidence.iter().cloned());
@@ -1090,9 +1090,9 @@ fn item_row(
                 set_baseline(&mut row, baseline);
             }
         }
-        Event::GateEnded {
+        Event::Item(ItemEvent::GateEnded {
             report, evidence, ..
-        } => {
+        }) => {
             end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
             end_gate_run(row.proof.gate_runs.get_or_insert_default(), report);
             // Another command says nothing of the item's own check.
@@ -1100,16 +1100,16 @@ fn item_row(
                 !report.passed && !report.interrupted && row.proof.claim_gate.is_none();
             row.proof.evidence.extend(evidence.iter().cloned());
         }
-        Event::ItemReviewed {
+        Event::Item(ItemEvent::Reviewed {
             by, verdict, why, ..
-        } => record_review(&mut row, by, *verdict, why.as_deref()),
-        Event::AttemptJudged { .. } => row.proof.unchecked = None,
-        Event::ItemClaimed { by, .. } => row.proof.claimed.clone_from(by),
-        Event::CommitStarted { head, fence, .. } => {
+        }) => record_review(&mut row, by, *verdict, why.as_deref()),
+        Event::Attempt(AttemptEvent::Judged { .. }) => row.proof.unchecked = None,
+        Event::Item(ItemEvent::Claimed { by, .. }) => row.proof.claimed.clone_from(by),
+        Event::Item(ItemEvent::CommitStarted { head, fence, .. }) => {
             row.fence = *fence;
             row.work.committing = Some(CommitIntent { head: head.clone() });
         }
-        Event::CommitEnded { commit, error, .. } => {
+        Event::Item(ItemEvent::CommitEnded { commit, error, .. }) => {
             row.work.committing = None;
             record_commits(&mut row, commit);
             // What was refused is saved when its lane is left.
@@ -1126,18 +1126,8 @@ fn item_row(
                 });
             }
         }
-        Event::LaneTaken { .. }
-        | Event::LaneLeft { .. }
-        | Event::MergeQueued { .. }
-        | Event::MergeStarted { .. }
-        | Event::MergePassed { .. }
-        | Event::MergeReturned { .. }
-        | Event::PullRequestAsked { .. }
-        | Event::PullRequestTaken { .. }
-        | Event::PullRequestOpened { .. }
-        | Event::PullRequestSeen { .. }
-        | Event::MergeEnded { .. } => apply_to_unit(&mut row, event, stamp),
-        Event::ItemStaged { stage, gate, .. } => {
+        Event::Unit(_) => apply_to_unit(&mut row, event, stamp),
+        Event::Item(ItemEvent::Staged { stage, gate, .. }) => {
             row.stage = *stage;
             if *stage == Stage::IterationHooks {
                 row.work.hook_runs.clear();
@@ -1151,46 +1141,24 @@ fn item_row(
                 row.proof.claim_gate = None;
             }
         }
-        Event::ItemSkipAsked { .. } => row.people.skip_asked = true,
-        Event::ItemMoved(moved) if moved.node == *node => apply_item_move(&mut row, moved, stamp),
-        Event::ItemMoved(child) => count_open_children(&mut row.open_children, child),
-        Event::ItemChanged(changed) => changed.change.apply_to_item(&mut row),
-        Event::ItemsPlaced(placed) => {
+        Event::Item(ItemEvent::SkipAsked { .. }) => row.people.skip_asked = true,
+        Event::Item(ItemEvent::Moved(moved)) if moved.node == *node => {
+            apply_item_move(&mut row, moved, stamp)
+        }
+        Event::Item(ItemEvent::Moved(child)) => count_open_children(&mut row.open_children, child),
+        Event::Item(ItemEvent::Changed(changed)) => changed.change.apply_to_item(&mut row),
+        Event::Item(ItemEvent::Placed(placed)) => {
             if let Some(place) = placed.places.get(node) {
                 row.plan.place.clone_from(place);
             }
         }
-        Event::RunPlanned(_)
-        | Event::LanesEntered { .. }
-        | Event::LandStarted { .. }
-        | Event::RunLanded { .. }
-        | Event::LeaseTaken { .. }
-        | Event::LeaseLost { .. }
-        | Event::LeaseReleased { .. }
-        | Event::RunStarted { .. }
-        | Event::RunTargeted { .. }
-        | Event::RunMoved { .. }
-        | Event::RunAsked { .. }
-        | Event::RunChanged(_)
-        | Event::DecisionOpened { .. }
-        | Event::DecisionRevised { .. }
-        | Event::DecisionMade { .. }
-        | Event::DecisionDeferred { .. }
-        | Event::EntryLogged(_)
-        | Event::EntryRevised { .. }
-        | Event::AttemptAnswered { .. }
-        | Event::AttemptRevised(_)
-        | Event::MemoryAdded(_)
-        | Event::MemoryRevised(_)
-        | Event::MemoryRetired { .. }
-        | Event::MemoryConfirmed { .. }
-        | Event::MemoryUsed { .. }
-        | Event::MemoryJudged { .. }
-        | Event::BlockerResolved { .. }
-        | Event::CallNoted(_)
-        | Event::NotificationStarted { .. }
-        | Event::NotificationEnded { .. }
-        | Event::FaceTurned { .. } => {}
+        Event::Run(_)
+        | Event::Decision(_)
+        | Event::Session(_)
+        | Event::Attempt(AttemptEvent::Answered { .. } | AttemptEvent::Revised(_))
+        | Event::Memory(_)
+        | Event::Notification(_)
+        | Event::File(_) => {}
     }
     Some(row)
 }
@@ -1545,7 +1513,7 @@ fn unit_in_pull_request(number: u64, named: Option<String>) -> Box<UnitRow> {
 }
 
 fn attempt_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<AttemptRow> {
-    if let Event::AttemptStarted {
+    if let Event::Attempt(AttemptEvent::Started {
         attempt,
         run,
         node,
@@ -1560,7 +1528,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option
         tree,
         baseline: _,
         hook: _,
-    } = event
+    }) = event
     {
         return Some(AttemptRow {
             id: *attempt,
@@ -1584,19 +1552,19 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option
             checkout: stamp.checkout.clone(),
         });
     }
-    if let Event::AttemptTold(told) = event {
+    if let Event::Attempt(AttemptEvent::Reported(told)) = event {
         return Some(row_of_reported_attempt(told, stamp));
     }
     let Some(Row::Attempt(row)) = before else {
         return None;
     };
-    if let Event::AttemptRevised(told) = event {
+    if let Event::Attempt(AttemptEvent::Revised(told)) = event {
         return Some(revise_attempt_row(*row, told, stamp));
     }
     let mut row = *row;
-    if let Event::AttemptEnded {
+    if let Event::Attempt(AttemptEvent::Ended {
         report, unchecked, ..
-    } = event
+    }) = event
     {
         row.ended_at = Some(stamp.time);
         row.checkout.clone_from(&stamp.checkout);
@@ -1608,12 +1576,12 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option
         // It is in the report now.
         row.answer = None;
     }
-    if let Event::AttemptJudged { outcome, error, .. } = event
+    if let Event::Attempt(AttemptEvent::Judged { outcome, error, .. }) = event
         && let Some(report) = row.unchecked.take()
     {
         row.report = Some(judged_report(*report, *outcome, error.as_deref()));
     }
-    if let Event::AttemptAnswered { answer, .. } = event {
+    if let Event::Attempt(AttemptEvent::Answered { answer, .. }) = event {
         row.answer = Some(answer.clone());
     }
     Some(row)
@@ -1666,7 +1634,7 @@ fn row_of_reported_attempt(told: &ReportedAttempt, stamp: &EventStamp) -> Attemp
 }
 
 fn decision_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<DecisionRow> {
-    if let Event::DecisionOpened {
+    if let Event::Decision(DecisionEvent::Opened {
         decision,
         number,
         decision_kind,
@@ -1679,7 +1647,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Optio
         ways,
         edits,
         request,
-    } = event
+    }) = event
     {
         return Some(DecisionRow {
             memory: memory.clone(),
@@ -1704,21 +1672,21 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Optio
         return None;
     };
     let mut row = *row;
-    if let Event::DecisionRevised {
+    if let Event::Decision(DecisionEvent::Revised {
         question,
         details,
         edits,
         ..
-    } = event
+    }) = event
     {
         row.question.clone_from(question);
         row.details.clone_from(details);
         row.edits.clone_from(edits);
         row.deferred = None;
     }
-    if let Event::DecisionDeferred {
+    if let Event::Decision(DecisionEvent::Deferred {
         until, phase, why, ..
-    } = event
+    }) = event
     {
         row.deferred = Some(Box::new(Deferral {
             until: *until,
@@ -1728,15 +1696,15 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Optio
             at: stamp.time,
         }));
     }
-    if let Event::NotificationStarted { .. } = event {
+    if let Event::Notification(NotificationEvent::Started { .. }) = event {
         row.notification = Some(NotificationStage::Started);
     }
-    if let Event::NotificationEnded { .. } = event {
+    if let Event::Notification(NotificationEvent::Ended { .. }) = event {
         row.notification = Some(NotificationStage::Ended);
     }
-    if let Event::DecisionMade {
+    if let Event::Decision(DecisionEvent::Made {
         verb, why, answer, ..
-    } = event
+    }) = event
     {
         row.deferred = None;
         row.verdict = Some(DecisionVerdict {
@@ -1751,14 +1719,16 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Optio
 }
 
 fn entry_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<EntryRow> {
-    if let (Event::EntryRevised { entry, .. }, Some(Row::Entry(row))) = (event, before) {
+    if let (Event::Session(SessionEvent::EntryRevised { entry, .. }), Some(Row::Entry(row))) =
+        (event, before)
+    {
         return Some(EntryRow {
             entry: (**entry).clone(),
             checkout: stamp.checkout.clone(),
             ..*row
         });
     }
-    let Event::EntryLogged(entry) = event else {
+    let Event::Session(SessionEvent::EntryLogged(entry)) = event else {
         return None;
     };
     Some(EntryRow {
@@ -1783,11 +1753,11 @@ fn revise_blocker_row(
     event: &Event,
     stamp: &EventStamp,
 ) -> Option<BlockerRow> {
-    let Event::EntryRevised {
+    let Event::Session(SessionEvent::EntryRevised {
         position,
         entry,
         blocked_before,
-    } = event
+    }) = event
     else {
         return None;
     };
@@ -1868,7 +1838,7 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option
 }
 
 fn memory_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<MemoryRow> {
-    if let Event::MemoryAdded(memory) = event {
+    if let Event::Memory(MemoryEvent::Added(memory)) = event {
         let (id, by) = (memory.id.clone()?, stamp.actor.to_string());
         let row = MemoryRow::new(id, (**memory).clone(), stamp.position, stamp.time, by);
         return Some(MemoryRow {
@@ -1880,15 +1850,18 @@ fn memory_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<
         return None;
     };
     let mut row = *row;
-    if matches!(event, Event::MemoryRevised(_) | Event::MemoryRetired { .. }) {
+    if matches!(
+        event,
+        Event::Memory(MemoryEvent::Revised(_) | MemoryEvent::Retired { .. })
+    ) {
         row.checkout.clone_from(&stamp.checkout);
     }
-    if let Event::MemoryRevised(memory) = event {
+    if let Event::Memory(MemoryEvent::Revised(memory)) = event {
         row.memory = (**memory).clone();
     }
-    if let Event::MemoryRetired {
+    if let Event::Memory(MemoryEvent::Retired {
         why, superseded_by, ..
-    } = event
+    }) = event
         && row.retired.is_none()
     {
         row.retired = Some(Retirement {
@@ -1898,19 +1871,19 @@ fn memory_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<
             superseded_by: superseded_by.clone(),
         });
     }
-    if let Event::DecisionOpened { .. } = event {
+    if let Event::Decision(DecisionEvent::Opened { .. }) = event {
         row.asked_at_failed = Some(row.uses.failed);
     }
-    if let Event::MemoryConfirmed { source, .. } = event {
+    if let Event::Memory(MemoryEvent::Confirmed { source, .. }) = event {
         let is_known = row.again.contains(source);
         if !is_known && row.again.len() < AGAIN_KEPT {
             row.again.push(source.clone());
         }
     }
-    if let Event::MemoryUsed { .. } = event {
+    if let Event::Memory(MemoryEvent::Used { .. }) = event {
         row.uses.referenced += 1;
     }
-    if let Event::MemoryJudged { helped, .. } = event {
+    if let Event::Memory(MemoryEvent::Judged { helped, .. }) = event {
         row.uses.helped += u64::from(*helped);
         row.uses.failed += u64::from(!*helped);
     }
@@ -1924,13 +1897,13 @@ fn name_row(
     event: &Event,
     stamp: &EventStamp,
 ) -> Option<NameRow> {
-    let of = if let Event::AttemptStarted { attempt, .. } = event {
+    let of = if let Event::Attempt(AttemptEvent::Started { attempt, .. }) = event {
         NamedRow::Attempt(*attempt)
-    } else if let Event::AttemptTold(told) = event {
+    } else if let Event::Attempt(AttemptEvent::Reported(told)) = event {
         NamedRow::Attempt(told.attempt)
-    } else if let Event::EntryLogged(_) = event {
+    } else if let Event::Session(SessionEvent::EntryLogged(_)) = event {
         NamedRow::Entry(stamp.position)
-    } else if let Event::MemoryAdded(memory) | Event::MemoryRevised(memory) = event {
+    } else if let Event::Memory(MemoryEvent::Added(memory) | MemoryEvent::Revised(memory)) = event {
         NamedRow::Memory(memory.id.clone()?)
     } else {
         let Some(Row::Name(row)) = before else {
@@ -1946,7 +1919,7 @@ fn name_row(
 }
 
 fn native_file_row(event: &Event, stamp: &EventStamp) -> Option<NativeFileRow> {
-    let Event::FaceTurned { path, face, on } = event else {
+    let Event::File(FileEvent::FaceTurned { path, face, on }) = event else {
         return None;
     };
     Some(NativeFileRow {

@@ -33,6 +33,7 @@ mod verdict;
 mod waits;
 mod work;
 
+use piton_core::event::{AttemptEvent, ItemEvent, MemoryEvent, RunEvent};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -568,7 +569,7 @@ fn take_run(
 fn lease_token(events: &[DecodedRecord]) -> u64 {
     let mut token = 0;
     for recorded in events {
-        if let Event::LeaseTaken { token: taken, .. } = &recorded.event {
+        if let Event::Run(RunEvent::LeaseTaken { token: taken, .. }) = &recorded.event {
             token = *taken;
         }
     }
@@ -1127,10 +1128,10 @@ impl Runner<'_, '_> {
     fn ask_about_failing_memories(&self, events: &[DecodedRecord]) {
         let mut ids: Vec<String> = Vec::new();
         for recorded in events {
-            if let Event::MemoryJudged {
+            if let Event::Memory(MemoryEvent::Judged {
                 ids: judged,
                 helped: false,
-            } = &recorded.event
+            }) = &recorded.event
             {
                 ids.extend(judged.iter().cloned());
             }
@@ -1801,7 +1802,7 @@ fn claimed_nodes(inputs: &[Input]) -> Vec<Node> {
             continue;
         };
         for recorded in events {
-            if let Event::ItemClaimed { node, .. } = &recorded.event {
+            if let Event::Item(ItemEvent::Claimed { node, .. }) = &recorded.event {
                 claimed.push(node.clone());
             }
         }
@@ -1810,7 +1811,7 @@ fn claimed_nodes(inputs: &[Input]) -> Vec<Node> {
 }
 
 fn ended_attempt_id(recorded: &DecodedRecord) -> Option<AttemptId> {
-    if let piton_core::Event::AttemptEnded { attempt, .. } = &recorded.event {
+    if let Event::Attempt(AttemptEvent::Ended { attempt, .. }) = &recorded.event {
         Some(*attempt)
     } else {
         None

@@ -5,6 +5,7 @@
 //! its data, as long as that is open. What is lost is found by reading the new
 //! text back.
 
+use piton_core::event::{AttemptEvent, MemoryEvent, SessionEvent};
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -169,13 +170,17 @@ fn build_tables(things: &[ConvertedThing], now: Timestamp) -> Tables {
     let mut tables = Tables::default();
     for (thing, position) in things.iter().zip(1..) {
         let event = match &thing.is_now {
-            Some(ImportedRecord::Entry(entry)) => Event::EntryLogged(entry.clone()),
-            Some(ImportedRecord::Attempt(told)) => Event::AttemptTold(told.clone()),
+            Some(ImportedRecord::Entry(entry)) => {
+                Event::Session(SessionEvent::EntryLogged(entry.clone()))
+            }
+            Some(ImportedRecord::Attempt(told)) => {
+                Event::Attempt(AttemptEvent::Reported(told.clone()))
+            }
             Some(
                 ImportedRecord::Memory(memory)
                 | ImportedRecord::Retired(memory)
                 | ImportedRecord::Removed(memory),
-            ) => Event::MemoryAdded(memory.clone()),
+            ) => Event::Memory(MemoryEvent::Added(memory.clone())),
             None => continue,
         };
         let stamp = EventStamp {

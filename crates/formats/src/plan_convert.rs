@@ -3,7 +3,7 @@
 mod losses;
 
 use jiff::Timestamp;
-use piton_core::event::{ItemPlanned, RunPlanned};
+use piton_core::event::{ItemEvent, ItemPlanned, RunEvent, RunPlanned};
 use piton_core::journal::EventStamp;
 use piton_core::plan::{Plan, PlannedItem};
 use piton_core::{Actor, Event, EventId, Node as CoreNode, RunId, Tables, TreePosition};
@@ -278,7 +278,7 @@ pub(crate) fn tables_of_plan(plan: &Plan, face: &str, now: Timestamp) -> Tables 
     let mut tables = Tables::default();
     let own =
         |native: Option<piton_core::native::Native>| native.filter(|native| native.face == face);
-    let planned = Event::RunPlanned(Box::new(RunPlanned {
+    let planned = Event::Run(RunEvent::Planned(Box::new(RunPlanned {
         run: plan.run,
         name: plan.name.clone(),
         face: face.to_owned(),
@@ -287,16 +287,16 @@ pub(crate) fn tables_of_plan(plan: &Plan, face: &str, now: Timestamp) -> Tables 
         order: Some(plan.order),
         native: own(plan.native.clone()),
         past: plan.past.clone(),
-    }));
+    })));
     tables.fold(&planned, &stamp);
     for item in &plan.items {
-        let event = Event::ItemPlanned(Box::new(ItemPlanned {
+        let event = Event::Item(ItemEvent::Planned(Box::new(ItemPlanned {
             run: plan.run,
             item: PlannedItem {
                 native: own(item.native.clone()),
                 ..item.clone()
             },
-        }));
+        })));
         tables.fold(&event, &stamp);
     }
     tables

@@ -22,7 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
 use piton_core::classify::FailureCategory;
 use piton_core::command::EditAuthor;
-use piton_core::event::ItemChange;
+use piton_core::event::{AttemptEvent, DecisionEvent, ItemChange, ItemEvent, UnitEvent};
 use piton_core::evidence::{Baseline, Evidence, Level, Worth, level_of_evidence};
 
 use piton_core::policy::{Limits, Policy, RetryPolicy};
@@ -632,7 +632,7 @@ impl Sim {
             WorkFor::Git(effect, unit) => self.git_ends((*effect, &unit), work.is_stopped, token),
             WorkFor::Gate(script) => {
                 let turn = self.count(|event| {
-                    matches!(event, Event::GateEnded { node: at, report, .. }
+                    matches!(event, Event::Item(ItemEvent::GateEnded { node: at, report, .. })
                         if *at == node && !report.interrupted)
                 });
                 let report = GateReport {
@@ -905,11 +905,13 @@ impl Sim {
         let mut moves = self.world.journal.iter().rev();
         // A person may have said that it is to be done again, or what was done is lost.
         let done = moves.find_map(|recorded| match &recorded.event {
-            Event::ItemMoved(moved) if moved.node == *node => match (moved.from, moved.to) {
-                (_, ItemState::Done) => Some(true),
-                (ItemState::Done, _) => Some(false),
-                _ => None,
-            },
+            Event::Item(ItemEvent::Moved(moved)) if moved.node == *node => {
+                match (moved.from, moved.to) {
+                    (_, ItemState::Done) => Some(true),
+                    (ItemState::Done, _) => Some(false),
+                    _ => None,
+                }
+            }
             _ => None,
         });
         let done = done == Some(true);
@@ -1085,8 +1087,9 @@ impl Sim {
         if settle && before != Some(self.head.to_string()) {
             return Ok(ended(Ok(Some(self.head.to_string()))));
         }
-        let turn =
-            self.count(|event| matches!(event, Event::CommitEnded { node, .. } if node == at));
+        let turn = self.count(
+            |event| matches!(event, Event::Item(ItemEvent::CommitEnded { node, .. }) if node == at),
+        );
         if !self.script.commit_passes(at, turn) {
             return Ok(ended(Err("the hook says no".to_owned())));
         }
@@ -1101,7 +1104,7 @@ impl Sim {
         self.care_for_pull_requests();
         while let Some((id, at)) = self.asked() {
             let turn = self.count(|event| {
-                matches!(event, Event::DecisionOpened { node, decision_kind, .. }
+                matches!(event, Event::Decision(DecisionEvent::Opened { node, decision_kind, .. })
                     if node.as_ref() == Some(&at) && decision_kind.is_blocking_run())
             });
             let kind = self.world.tables.decision(id).map(|row| row.kind);
@@ -1268,14 +1271,19 @@ impl Sim {
         let in_other = |event: &Event| {
             matches!(
                 event,
-                Event::MergeEnded {
+                Event::Unit(UnitEvent::MergeEnded {
                     made: Some(_),
                     repository: Some(_),
                     ..
-                }
+                })
             )
         };
-        let all = self.count(|event| matches!(event, Event::MergeEnded { made: Some(_), .. }));
+        let all = self.count(|event| {
+            matches!(
+                event,
+                Event::Unit(UnitEvent::MergeEnded { made: Some(_), .. })
+            )
+        });
         let others = self.count(in_other);
         (all - others, others)
     }
@@ -1516,8 +1524,9 @@ impl Sim {
         before: Option<&str>,
         settle: bool,
     ) -> Result<Input, Crash> {
-        let turn =
-            self.count(|event| matches!(event, Event::CommitEnded { node, .. } if node == at));
+        let turn = self.count(
+            |event| matches!(event, Event::Item(ItemEvent::CommitEnded { node, .. }) if node == at),
+        );
         let passes = self.script.commit_passes(at, turn);
         let (lane, repo, _) = self.lane_of(at).expect("it has a lane");
         let is_made = settle && before != Some(&repo.head(lane.lane));
@@ -1611,17 +1620,18 @@ impl Sim {
             }
             // A runner that takes a lane over gives none to a unit.
             let left = at(&|event| {
-                matches!(event, Event::LaneLeft { node: at, .. } | Event::MergeQueued { node: at, .. }
+                matches!(event, Event::Unit(UnitEvent::LaneLeft { node: at, .. } | UnitEvent::MergeQueued { node: at, .. })
                     if at == node)
             });
             let after = left.map_or(0, |left| left + 1);
             let mut events = self.world.journal[after..].iter();
             let taken = events.position(|recorded| {
-                matches!(&recorded.event, Event::LaneTaken { node: at, .. } if at == node)
+                matches!(&recorded.event, Event::Unit(UnitEvent::LaneTaken { node: at, .. }) if at == node)
             });
             let taken = taken.map(|taken| after + taken);
-            let queued =
-                at(&|event| matches!(event, Event::MergeQueued { node: at, .. } if at == other));
+            let queued = at(
+                &|event| matches!(event, Event::Unit(UnitEvent::MergeQueued { node: at, .. }) if at == other),
+            );
             let has_lane = self.world.item(other.as_str()).lane().is_some();
             assert!(
                 !has_lane && queued > taken,
@@ -1635,14 +1645,18 @@ impl Sim {
         let (mut waiting, mut released) = (BTreeSet::new(), 0);
         for recorded in &self.world.journal {
             match &recorded.event {
-                Event::MergeQueued { node, review, .. } if *review => {
+                Event::Unit(UnitEvent::MergeQueued { node, review, .. }) if *review => {
                     waiting.insert(node);
                 }
-                Event::MergeQueued { node, .. } => released += usize::from(waiting.remove(node)),
-                Event::MergeReturned { node, .. } | Event::MergeEnded { node, .. } => {
+                Event::Unit(UnitEvent::MergeQueued { node, .. }) => {
+                    released += usize::from(waiting.remove(node))
+                }
+                Event::Unit(
+                    UnitEvent::MergeReturned { node, .. } | UnitEvent::MergeEnded { node, .. },
+                ) => {
                     waiting.remove(node);
                 }
-                Event::MergeStarted { node, .. } => {
+                Event::Unit(UnitEvent::MergeStarted { node, .. }) => {
                     assert!(!waiting.contains(node), "{node} was not approved");
                 }
                 _ => {}
@@ -1666,19 +1680,19 @@ impl Sim {
         let mut made: BTreeMap<&Node, &MergeCommit> = BTreeMap::new();
         for recorded in &self.world.journal {
             match &recorded.event {
-                Event::MergeStarted {
+                Event::Unit(UnitEvent::MergeStarted {
                     node, made: start, ..
-                } => {
+                }) => {
                     made.insert(node, start);
                 }
-                Event::MergePassed { node, .. } => {
+                Event::Unit(UnitEvent::MergePassed { node, .. }) => {
                     passed.insert(made[node].commit.as_str());
                 }
-                Event::MergeEnded {
+                Event::Unit(UnitEvent::MergeEnded {
                     node,
                     made: Some(made),
                     ..
-                } => {
+                }) => {
                     let repo = self.seen_repo_of(node).expect("in lanes");
                     assert!(repo.is_on_target(&made.commit), "{node} is not there");
                     merged.insert(node, made);
@@ -1690,11 +1704,11 @@ impl Sim {
             repo.check_target(&passed, self.service.is_none());
         }
         for recorded in news {
-            if let Event::MergeEnded {
+            if let Event::Unit(UnitEvent::MergeEnded {
                 node,
                 made: Some(_),
                 ..
-            } = &recorded.event
+            }) = &recorded.event
             {
                 // What a person marks is done as it is.
                 let is_done = |node: &Node| {
@@ -1782,12 +1796,11 @@ impl Sim {
     /// Whether a person gave an item another check when it was done.
     fn got_check_when_done(&self, node: &Node) -> bool {
         let events = self.world.journal.iter().rev();
-        let is_move =
-            |event: &Event| matches!(event, Event::ItemMoved(moved) if moved.node == *node);
+        let is_move = |event: &Event| matches!(event, Event::Item(ItemEvent::Moved(moved)) if moved.node == *node);
         let events = events.map(|recorded| &recorded.event);
         let mut since = events.take_while(|event| !is_move(event));
         since.any(|event| {
-            matches!(event, Event::ItemChanged(changed)
+            matches!(event, Event::Item(ItemEvent::Changed(changed))
                     if changed.node == *node && matches!(changed.change, ItemChange::Gate(Some(_))))
         })
     }
@@ -1816,7 +1829,7 @@ impl Sim {
             });
             let proof = proof.unwrap_or_else(|| panic!("{}: {:?}", item.node, item.proof.evidence));
             let passed = self.count(|event| {
-                matches!(event, Event::GateEnded { node, report, .. }
+                matches!(event, Event::Item(ItemEvent::GateEnded { node, report, .. })
                     if *node == item.node && report.passed && report.tree.as_ref() == Some(proof))
             });
             assert!(passed > 0, "{}: no check passed on {proof}", item.node);
@@ -1830,15 +1843,15 @@ impl Sim {
         for row in self.world.tables.attempts() {
             assert!(row.report.is_some(), "{row:?} has no outcome");
         }
-        let ended = self.count(|event| matches!(event, Event::AttemptEnded { .. }));
+        let ended = self.count(|event| matches!(event, Event::Attempt(AttemptEvent::Ended { .. })));
         assert_eq!(ended, self.world.tables.attempts().count());
         let commits = self.count(|event| {
             matches!(
                 event,
-                Event::CommitEnded {
+                Event::Item(ItemEvent::CommitEnded {
                     commit: Some(_),
                     ..
-                }
+                })
             )
         });
         if self.repo.is_none() {

@@ -4,6 +4,7 @@
 //! the same would have been decided from all of them: a forgotten wish shows.
 //! After every commit all that must always hold is checked.
 
+use piton_core::event::{AttemptEvent, DecisionEvent, ItemEvent, RunEvent};
 use piton_core::evidence::{Baseline, ClaimSettings, Evidence};
 use piton_core::gate::{Gate, GateReport};
 use piton_core::memory::MemoryKind;
@@ -316,7 +317,7 @@ impl World {
         };
         self.check_event(&draft.event);
         self.tables.fold(&draft.event, &stamp);
-        if let Event::LeaseTaken { token, .. } = draft.event {
+        if let Event::Run(RunEvent::LeaseTaken { token, .. }) = draft.event {
             self.leases.insert(token, self.now + LEASE);
         }
         let record = Record {
@@ -787,10 +788,10 @@ impl World {
     /// What must hold when an event comes to the rows that it is about.
     fn check_event(&self, event: &Event) {
         match event {
-            Event::RunMoved { run, from, .. } => {
+            Event::Run(RunEvent::Moved { run, from, .. }) => {
                 assert_eq!(self.tables.run(*run).map(|row| row.state), Some(*from));
             }
-            Event::ItemMoved(moved) => {
+            Event::Item(ItemEvent::Moved(moved)) => {
                 let row = self.tables.item(moved.run, &moved.node).expect("an item");
                 assert_eq!(row.state, moved.from, "{moved:?}");
                 assert!(moved.from.can_become(moved.to), "{moved:?}");
@@ -799,9 +800,9 @@ impl World {
                     assert!(self.is_free(row), "{} is not free", row.node);
                 }
             }
-            Event::AttemptStarted {
+            Event::Attempt(AttemptEvent::Started {
                 attempt, run, node, ..
-            } => {
+            }) => {
                 assert_eq!(self.tables.attempt(*attempt), None);
                 let item = self.tables.item(*run, node);
                 assert!(!item.is_some_and(ItemRow::has_open_wait), "{node}");
@@ -810,17 +811,17 @@ impl World {
                     Some(None)
                 );
             }
-            Event::AttemptEnded { attempt, .. } => {
+            Event::Attempt(AttemptEvent::Ended { attempt, .. }) => {
                 let row = self.tables.attempt(*attempt).expect("it was started");
                 assert_eq!(row.report, None, "a second outcome");
             }
-            Event::DecisionOpened {
+            Event::Decision(DecisionEvent::Opened {
                 decision, number, ..
-            } => {
+            }) => {
                 assert_eq!(self.tables.decision(*decision), None);
                 assert_eq!(*number, self.tables.next_decision_number());
             }
-            Event::DecisionMade { decision, .. } => {
+            Event::Decision(DecisionEvent::Made { decision, .. }) => {
                 let row = self.tables.decision(*decision).expect("it was asked");
                 assert_eq!(row.verdict, None, "decided twice");
             }
@@ -1212,8 +1213,12 @@ fn depends_on(row: &Row) -> Vec<Node> {
 /// An event in a line, for comparing two decisions.
 fn in_short(event: &Event) -> String {
     match event {
-        Event::ItemMoved(moved) => format!("{}: {} to {}\n", moved.node, moved.from, moved.to),
-        Event::RunMoved { from, to, at, .. } => format!("run: {from} to {to} at {at:?}\n"),
+        Event::Item(ItemEvent::Moved(moved)) => {
+            format!("{}: {} to {}\n", moved.node, moved.from, moved.to)
+        }
+        Event::Run(RunEvent::Moved { from, to, at, .. }) => {
+            format!("run: {from} to {to} at {at:?}\n")
+        }
         event => format!("{}\n", event.kind()),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Pure; the stores differ only in where they put the result.
 
+use piton_core::event::RunEvent;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -97,69 +98,33 @@ pub(crate) enum LeaseChange {
 /// What an event that was stored at `time` does to the register of leases.
 pub(crate) fn lease_change_of_event(event: &Event, time: Timestamp) -> Option<LeaseChange> {
     match event {
-        Event::LeaseTaken { run, token, .. } => Some(LeaseChange::Held(
+        Event::Run(RunEvent::LeaseTaken { run, token, .. }) => Some(LeaseChange::Held(
             *run,
             *token,
             seconds_after(time, LEASE_TTL_S),
         )),
-        Event::LeaseLost { run, token, .. } | Event::LeaseReleased { run, token } => {
-            Some(LeaseChange::Free(*run, *token))
-        }
-        Event::RunPlanned(_)
-        | Event::ItemPlanned(_)
-        | Event::RunStarted { .. }
-        | Event::RunTargeted { .. }
-        | Event::LanesEntered { .. }
-        | Event::LandStarted { .. }
-        | Event::RunLanded { .. }
-        | Event::LaneTaken { .. }
-        | Event::LaneLeft { .. }
-        | Event::MergeQueued { .. }
-        | Event::MergeStarted { .. }
-        | Event::MergePassed { .. }
-        | Event::MergeReturned { .. }
-        | Event::MergeEnded { .. }
-        | Event::PullRequestAsked { .. }
-        | Event::PullRequestTaken { .. }
-        | Event::PullRequestOpened { .. }
-        | Event::PullRequestSeen { .. }
-        | Event::RunMoved { .. }
-        | Event::RunAsked { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AttemptEnded { .. }
-        | Event::AttemptAnswered { .. }
-        | Event::AttemptJudged { .. }
-        | Event::ItemClaimed { .. }
-        | Event::GateStarted { .. }
-        | Event::GateEnded { .. }
-        | Event::CommitStarted { .. }
-        | Event::CommitEnded { .. }
-        | Event::ItemMoved(_)
-        | Event::ItemStaged { .. }
-        | Event::ItemSkipAsked { .. }
-        | Event::ItemChanged(_)
-        | Event::ItemsPlaced(_)
-        | Event::RunChanged(_)
-        | Event::DecisionOpened { .. }
-        | Event::DecisionRevised { .. }
-        | Event::DecisionMade { .. }
-        | Event::DecisionDeferred { .. }
-        | Event::EntryLogged(_)
-        | Event::AttemptTold(_)
-        | Event::EntryRevised { .. }
-        | Event::AttemptRevised(_)
-        | Event::MemoryAdded(_)
-        | Event::MemoryRevised(_)
-        | Event::MemoryRetired { .. }
-        | Event::MemoryConfirmed { .. }
-        | Event::MemoryUsed { .. }
-        | Event::MemoryJudged { .. }
-        | Event::BlockerResolved { .. }
-        | Event::CallNoted(_)
-        | Event::NotificationStarted { .. }
-        | Event::NotificationEnded { .. }
-        | Event::ItemReviewed { .. }
-        | Event::FaceTurned { .. } => None,
+        Event::Run(
+            RunEvent::LeaseLost { run, token, .. } | RunEvent::LeaseReleased { run, token },
+        ) => Some(LeaseChange::Free(*run, *token)),
+        Event::Run(
+            RunEvent::Planned(_)
+            | RunEvent::Started { .. }
+            | RunEvent::Targeted { .. }
+            | RunEvent::LanesEntered { .. }
+            | RunEvent::LandStarted { .. }
+            | RunEvent::Landed { .. }
+            | RunEvent::Moved { .. }
+            | RunEvent::Asked { .. }
+            | RunEvent::Changed(_),
+        )
+        | Event::Item(_)
+        | Event::Unit(_)
+        | Event::Attempt(_)
+        | Event::Decision(_)
+        | Event::Session(_)
+        | Event::Memory(_)
+        | Event::Notification(_)
+        | Event::File(_) => None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each function states one claim of [`piton_store::Store`] and tries it on an
 //! empty store with a clock that stands still.
 
+use piton_core::event::RunEvent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -213,7 +214,7 @@ pub fn a_plan_is_stored_whole(subject: &mut Subject) {
     assert_eq!(positions, (1..=records.len() as u64).collect::<Vec<_>>());
     assert!(matches!(
         records[0].decode_event(),
-        Ok(Event::RunPlanned(_))
+        Ok(Event::Run(RunEvent::Planned(_)))
     ));
     let command = records[0].command;
     assert!(records.iter().all(|record| record.command == command));

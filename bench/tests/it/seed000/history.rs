@@ -1,5 +1,6 @@
 //! One history, kept by both: drawn from a seed, played attempt by attempt.
 
+use piton_core::event::MemoryEvent;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
@@ -431,7 +432,7 @@ impl History {
         assert_eq!(contents, expected);
         let second = events
             .iter()
-            .filter(|one| matches!(one.event, Event::MemoryConfirmed { .. }));
+            .filter(|one| matches!(one.event, Event::Memory(MemoryEvent::Confirmed { .. })));
         assert_eq!(second.count(), confirmed.len());
         let item = &entry.prd_id;
         self.learned
@@ -595,7 +596,7 @@ fn texts(prepared: &PreparedContext, section: Section) -> Vec<&str> {
 }
 
 fn added(recorded: &DecodedRecord) -> Option<&Memory> {
-    if let Event::MemoryAdded(memory) = &recorded.event {
+    if let Event::Memory(MemoryEvent::Added(memory)) = &recorded.event {
         return Some(memory);
     }
     None

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
+use piton_core::event::{AttemptEvent, DecisionEvent, ItemEvent, RunEvent, UnitEvent};
 use piton_core::merge::MergeReturn;
 use piton_core::pull_request::PullRequestNews;
 use piton_core::recover::FollowedRecovery;
@@ -21,14 +22,14 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
     let time = recorded.record.stamp.time;
     match &recorded.event {
-        Event::AttemptStarted {
+        Event::Attempt(AttemptEvent::Started {
             node,
             number,
             role,
             model,
             hook,
             ..
-        } => {
+        }) => {
             let what = match role {
                 Role::Worker if *number > 1 => format!(", attempt {number}"),
                 Role::Worker => String::new(),
@@ -61,13 +62,17 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
                 "{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}{title}"
             ))
         }
-        Event::AttemptEnded { report, node, .. } if report.outcome == Outcome::Interrupted => {
+        Event::Attempt(AttemptEvent::Ended { report, node, .. })
+            if report.outcome == Outcome::Interrupted =>
+        {
             Some(format!(
                 "{YELLOW}-{YELLOW:#} {node} interrupted{}",
                 colon_suffix(report.error.as_deref())
             ))
         }
-        Event::AttemptEnded { report, node, .. } if report.outcome != Outcome::Completed => {
+        Event::Attempt(AttemptEvent::Ended { report, node, .. })
+            if report.outcome != Outcome::Completed =>
+        {
             let item = recorded_item(tables, recorded)?;
             let mut hooks = item.work.hook_runs.iter();
             let hook = hooks.find(|run| run.end.as_ref().is_some_and(|end| end.at == time))?;
@@ -77,21 +82,21 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
                 colon_suffix(report.error.as_deref())
             ))
         }
-        Event::GateEnded {
+        Event::Item(ItemEvent::GateEnded {
             node,
             report,
             evidence: None,
             ..
-        } if !report.interrupted && is_before_first_attempt(tables, recorded) => {
+        }) if !report.interrupted && is_before_first_attempt(tables, recorded) => {
             let what = if report.passed { "passes" } else { "fails" };
             Some(format!(
                 "  {DIM}check of {node} {what} before the first attempt{DIM:#}"
             ))
         }
-        Event::GateEnded { node, report, .. } if report.passed => {
+        Event::Item(ItemEvent::GateEnded { node, report, .. }) if report.passed => {
             Some(format!("  {DIM}check of {node} passed{DIM:#}"))
         }
-        Event::GateEnded { node, report, .. } if !report.interrupted => {
+        Event::Item(ItemEvent::GateEnded { node, report, .. }) if !report.interrupted => {
             let check = recorded_item(tables, recorded).and_then(CheckView::of_item);
             let printed = check.map_or_else(String::new, |check| render_check_output(&check));
             Some(format!(
@@ -99,22 +104,22 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
                 colon_suffix(report.error.as_deref())
             ))
         }
-        Event::CommitEnded {
+        Event::Item(ItemEvent::CommitEnded {
             node,
             commit: Some(commit),
             ..
-        } => {
+        }) => {
             let short: String = commit.chars().take(10).collect();
             Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
         }
-        Event::LaneLeft {
+        Event::Unit(UnitEvent::LaneLeft {
             saved: Some(saved), ..
-        } => unmerged_work_line(tables, recorded, saved),
-        Event::MergeEnded {
+        }) => unmerged_work_line(tables, recorded, saved),
+        Event::Unit(UnitEvent::MergeEnded {
             made: None,
             at: None,
             ..
-        } => {
+        }) => {
             let work = recorded_item(tables, recorded)?
                 .work
                 .unit
@@ -123,42 +128,42 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
                 .clone();
             unmerged_work_line(tables, recorded, &work?)
         }
-        Event::MergeReturned {
+        Event::Unit(UnitEvent::MergeReturned {
             why: MergeReturn::Unchecked { .. },
             ..
-        } => None,
-        Event::MergeReturned { node, why, .. } => Some(format!(
+        }) => None,
+        Event::Unit(UnitEvent::MergeReturned { node, why, .. }) => Some(format!(
             "{YELLOW}!{YELLOW:#} {node} goes back to an agent: {}",
             why.describe_reason()
         )),
-        Event::MergeEnded {
+        Event::Unit(UnitEvent::MergeEnded {
             node,
             made: Some(made),
             ..
-        } => {
+        }) => {
             let short: String = made.commit.chars().take(10).collect();
             Some(format!("  {DIM}{node} merged as {short}{DIM:#}"))
         }
-        Event::PullRequestOpened {
+        Event::Unit(UnitEvent::PullRequestOpened {
             node, number, url, ..
-        } => Some(format!(
+        }) => Some(format!(
             "  {DIM}{node} is in pull request #{number}:{DIM:#} {url}"
         )),
-        Event::PullRequestTaken {
+        Event::Unit(UnitEvent::PullRequestTaken {
             node, number, url, ..
-        } => Some(format!(
+        }) => Some(format!(
             "  {DIM}{node} goes on with pull request #{number}:{DIM:#} {url}"
         )),
-        Event::PullRequestSeen { node, news, .. } => pull_request_line(node, news),
+        Event::Unit(UnitEvent::PullRequestSeen { node, news, .. }) => pull_request_line(node, news),
         // What a person says of it is told where that is said.
-        Event::ItemReviewed { attempt: None, .. } => None,
-        Event::ItemReviewed {
+        Event::Item(ItemEvent::Reviewed { attempt: None, .. }) => None,
+        Event::Item(ItemEvent::Reviewed {
             node,
             by,
             verdict,
             why,
             ..
-        } => {
+        }) => {
             let why = colon_suffix(why.as_deref());
             Some(match verdict {
                 Some(ReviewVerdict::Approve) => format!("  {DIM}{by} approves {node}{DIM:#}"),
@@ -168,7 +173,7 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
                 None => format!("{YELLOW}!{YELLOW:#} {node}, reviewing it{why}"),
             })
         }
-        Event::ItemMoved(moved) => {
+        Event::Item(ItemEvent::Moved(moved)) => {
             let item = tables.item(moved.run, &moved.node);
             let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
             moved_line(
@@ -179,65 +184,61 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
                 tables,
             )
         }
-        Event::RunMoved {
+        Event::Run(RunEvent::Moved {
             to, pause, reason, ..
-        } => run_line(*to, pause.as_ref(), reason.as_deref()),
-        Event::DecisionMade {
+        }) => run_line(*to, pause.as_ref(), reason.as_deref()),
+        Event::Decision(DecisionEvent::Made {
             decision,
             verb: Verb::Settled,
             why,
             ..
-        } => settled_decision_line(recorded, tables, *decision, why.as_deref()),
-        Event::RunPlanned(_)
-        | Event::ItemPlanned(_)
-        | Event::LeaseTaken { .. }
-        | Event::LeaseLost { .. }
-        | Event::LeaseReleased { .. }
-        | Event::RunStarted { .. }
-        | Event::RunTargeted { .. }
-        | Event::LanesEntered { .. }
-        | Event::LandStarted { .. }
-        | Event::RunLanded { .. }
-        | Event::LaneTaken { .. }
-        | Event::LaneLeft { .. }
-        | Event::MergeQueued { .. }
-        | Event::MergeStarted { .. }
-        | Event::MergePassed { .. }
-        | Event::MergeEnded { .. }
-        | Event::PullRequestAsked { .. }
-        | Event::RunAsked { .. }
-        | Event::AttemptEnded { .. }
-        | Event::AttemptJudged { .. }
-        | Event::ItemClaimed { .. }
-        | Event::AttemptAnswered { .. }
-        | Event::GateStarted { .. }
-        | Event::GateEnded { .. }
-        | Event::CommitStarted { .. }
-        | Event::CommitEnded { .. }
-        | Event::ItemStaged { .. }
-        | Event::ItemSkipAsked { .. }
-        | Event::ItemChanged(_)
-        | Event::ItemsPlaced(_)
-        | Event::RunChanged(_)
-        | Event::DecisionOpened { .. }
-        | Event::DecisionRevised { .. }
-        | Event::DecisionMade { .. }
-        | Event::DecisionDeferred { .. }
-        | Event::EntryLogged(_)
-        | Event::AttemptTold(_)
-        | Event::EntryRevised { .. }
-        | Event::AttemptRevised(_)
-        | Event::MemoryAdded(_)
-        | Event::MemoryRevised(_)
-        | Event::MemoryRetired { .. }
-        | Event::MemoryConfirmed { .. }
-        | Event::MemoryUsed { .. }
-        | Event::MemoryJudged { .. }
-        | Event::BlockerResolved { .. }
-        | Event::CallNoted(_)
-        | Event::NotificationStarted { .. }
-        | Event::NotificationEnded { .. }
-        | Event::FaceTurned { .. } => None,
+        }) => settled_decision_line(recorded, tables, *decision, why.as_deref()),
+        Event::Run(
+            RunEvent::Planned(_)
+            | RunEvent::LeaseTaken { .. }
+            | RunEvent::LeaseLost { .. }
+            | RunEvent::LeaseReleased { .. }
+            | RunEvent::Started { .. }
+            | RunEvent::Targeted { .. }
+            | RunEvent::LanesEntered { .. }
+            | RunEvent::LandStarted { .. }
+            | RunEvent::Landed { .. }
+            | RunEvent::Asked { .. }
+            | RunEvent::Changed(_),
+        )
+        | Event::Item(
+            ItemEvent::Planned(_)
+            | ItemEvent::Claimed { .. }
+            | ItemEvent::GateStarted { .. }
+            | ItemEvent::GateEnded { .. }
+            | ItemEvent::CommitStarted { .. }
+            | ItemEvent::CommitEnded { .. }
+            | ItemEvent::Staged { .. }
+            | ItemEvent::SkipAsked { .. }
+            | ItemEvent::Changed(_)
+            | ItemEvent::Placed(_),
+        )
+        | Event::Unit(
+            UnitEvent::LaneTaken { .. }
+            | UnitEvent::LaneLeft { .. }
+            | UnitEvent::MergeQueued { .. }
+            | UnitEvent::MergeStarted { .. }
+            | UnitEvent::MergePassed { .. }
+            | UnitEvent::MergeEnded { .. }
+            | UnitEvent::PullRequestAsked { .. },
+        )
+        | Event::Attempt(
+            AttemptEvent::Ended { .. }
+            | AttemptEvent::Judged { .. }
+            | AttemptEvent::Answered { .. }
+            | AttemptEvent::Reported(_)
+            | AttemptEvent::Revised(_),
+        )
+        | Event::Decision(_)
+        | Event::Session(_)
+        | Event::Memory(_)
+        | Event::Notification(_)
+        | Event::File(_) => None,
     }
 }
 
@@ -291,11 +292,13 @@ fn settled_decision_line(
 
 /// The item of an event about work at it.
 fn recorded_item<'t>(tables: &'t Tables, recorded: &DecodedRecord) -> Option<&'t ItemRow> {
-    let (Event::AttemptStarted { run, node, .. }
-    | Event::AttemptEnded { run, node, .. }
-    | Event::LaneLeft { run, node, .. }
-    | Event::MergeEnded { run, node, .. }
-    | Event::GateEnded { run, node, .. }) = &recorded.event
+    let (Event::Attempt(
+        AttemptEvent::Started { run, node, .. } | AttemptEvent::Ended { run, node, .. },
+    )
+    | Event::Unit(
+        UnitEvent::LaneLeft { run, node, .. } | UnitEvent::MergeEnded { run, node, .. },
+    )
+    | Event::Item(ItemEvent::GateEnded { run, node, .. })) = &recorded.event
     else {
         return None;
     };
@@ -326,7 +329,7 @@ fn render_check_output(check: &CheckView) -> String {
 
 /// Whether a check ran before the first attempt at its item.
 fn is_before_first_attempt(tables: &Tables, recorded: &DecodedRecord) -> bool {
-    let Event::GateEnded { run, node, .. } = &recorded.event else {
+    let Event::Item(ItemEvent::GateEnded { run, node, .. }) = &recorded.event else {
         return false;
     };
     let item = tables.item(*run, node);

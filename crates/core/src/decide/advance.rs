@@ -5,7 +5,7 @@ use super::claims::{collect_evidence, finish_or_ask};
 use super::event_buffer::{EventBuffer, StateReason};
 use super::merge_queue::queue_unit;
 use crate::decision::{DecisionKind, Verb};
-use crate::event::Event;
+use crate::event::ItemEvent;
 use crate::evidence::WorkCredit;
 use crate::id::{Node, RunId, TreePosition};
 use crate::item::{Evidence, ItemRef, ItemRow, ItemState, Stage};
@@ -158,7 +158,7 @@ fn credit_split_item(story: &mut EventBuffer<'_>, run: RunId, piece: &Node) {
         Some(before) => before.join(&change, false),
         None => change,
     };
-    story.append(Event::ItemClaimed {
+    story.append(ItemEvent::Claimed {
         run,
         node: whole,
         by: Some(Box::new(WorkCredit {

@@ -12,7 +12,7 @@ use super::people::{check_decision_open, is_under_way, release_dead_runner};
 use crate::command::EditAuthor;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;
-use crate::event::Event;
+use crate::event::{DecisionEvent, ItemEvent};
 use crate::evidence::{ChangeExtent, ClaimOverrides, TreeChange, WorkCredit};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState};
@@ -382,7 +382,7 @@ fn record_claim(
         .filter_map(own)
         .any(|own| has_same_check(own, item));
     let change = agent.change.clone().filter(|_| !is_shared);
-    story.append(Event::ItemClaimed {
+    story.append(ItemEvent::Claimed {
         run,
         node: node.clone(),
         by: Some(Box::new(WorkCredit {
@@ -433,7 +433,7 @@ fn add_to_edit_question(
     let details = Some(join_lines(&all));
     let edits = all.into_iter().map(|(edit, _)| edit).collect();
     match open {
-        Some(open) => story.append(Event::DecisionRevised {
+        Some(open) => story.append(DecisionEvent::Revised {
             decision: open.id,
             question,
             details,
@@ -570,7 +570,7 @@ fn retain_asked_edits(
         if kept.is_empty() {
             story.decide_if_open(row.id, Verb::Settled, Some(why));
         } else if kept.len() < before.len() {
-            story.append(Event::DecisionRevised {
+            story.append(DecisionEvent::Revised {
                 decision: row.id,
                 question: edit_question_text(row.kind, &kept),
                 details: Some(join_lines(&kept)),

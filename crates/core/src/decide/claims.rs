@@ -11,7 +11,7 @@ use super::recovering::{FailedWork, fail_item};
 use crate::attempt::{HumanNeeded, Outcome};
 use crate::classify::FailureCategory;
 use crate::decision::{DecisionKind, Verb};
-use crate::event::{Event, ItemMoved};
+use crate::event::{AttemptEvent, ItemEvent, ItemMoved};
 use crate::evidence::{
     ChangeExtent, CheckSignificance, ClaimRules, ClaimSettings, Level, TreeChange, WeakenedProof,
     Worth,
@@ -265,7 +265,7 @@ pub(super) fn finish_or_ask(story: &mut EventBuffer<'_>, run: RunId, node: &Node
             ask_for_approval(story, &item, Some(&doubt))
         }
         ClaimJudgement::Finish => finish_item(story, run, node),
-        ClaimJudgement::Check(gate) => story.append(Event::ItemStaged {
+        ClaimJudgement::Check(gate) => story.append(ItemEvent::Staged {
             run,
             node: node.clone(),
             stage: Stage::Gate,
@@ -384,7 +384,7 @@ pub(super) fn settle_attempt(
         return;
     };
     let (run, node) = (item.run, item.node.clone());
-    story.append(Event::AttemptJudged {
+    story.append(AttemptEvent::Judged {
         attempt,
         run,
         node,

@@ -23,7 +23,9 @@ use crate::attempt::Outcome;
 use crate::command::{CallerFacts, EditAuthor};
 use crate::decision::{DecisionChoice, Verb};
 use crate::edit::Edit;
-use crate::event::{Event, ItemChange, ItemChanged, ItemPlanned, ItemsPlaced, RunChanged};
+use crate::event::{
+    ItemChange, ItemChanged, ItemEvent, ItemPlanned, ItemsPlaced, RunChanged, RunEvent,
+};
 use crate::gate::Gate;
 use crate::id::{DecisionId, Node, RunId, StreamId, TreePosition};
 use crate::item::{Evidence, ItemRow, ItemState, Stage};
@@ -528,7 +530,7 @@ fn set_native_of_run(
     native: Option<&Native>,
 ) -> Result<(), EditRejection> {
     if native.is_some() && story.require_run(run)?.plan.native.as_ref() != native {
-        story.append(Event::RunChanged(Box::new(RunChanged {
+        story.append(RunEvent::Changed(Box::new(RunChanged {
             run,
             native: native.cloned(),
             policy: None,
@@ -548,7 +550,7 @@ fn set_policy(
         .clone()
         .without_ignored_keys(&row.invocation.flags.ignore);
     if row.plan.policy != policy {
-        story.append(Event::RunChanged(Box::new(RunChanged {
+        story.append(RunEvent::Changed(Box::new(RunChanged {
             run,
             native: None,
             policy: Some(policy),
@@ -606,7 +608,7 @@ pub(super) fn append_change(
     node: &Node,
     change: ItemChange,
 ) {
-    story.append(Event::ItemChanged(Box::new(ItemChanged {
+    story.append(ItemEvent::Changed(Box::new(ItemChanged {
         run,
         node: node.clone(),
         change,
@@ -958,7 +960,7 @@ pub(super) fn move_siblings(story: &mut EventBuffer<'_>, run: RunId, moves: &[(I
         }
     }
     if !places.is_empty() {
-        story.append(Event::ItemsPlaced(Box::new(ItemsPlaced { run, places })));
+        story.append(ItemEvent::Placed(Box::new(ItemsPlaced { run, places })));
     }
 }
 
@@ -1034,7 +1036,7 @@ pub(super) fn insert_items(
     move_siblings(story, run, &moves);
     let node = items[0].node.clone();
     for item in items {
-        story.append(Event::ItemPlanned(Box::new(ItemPlanned { run, item })));
+        story.append(ItemEvent::Planned(Box::new(ItemPlanned { run, item })));
     }
     if open {
         reopen_ancestors(story, run, &node);

@@ -9,7 +9,7 @@ use crate::attempt::Outcome;
 use crate::command::{CallerFacts, HolderLiveness};
 use crate::decision::{DecisionChoice, DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;
-use crate::event::{Event, ItemMoved};
+use crate::event::{DecisionEvent, Event, ItemEvent, ItemMoved, MemoryEvent, RunEvent};
 use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::journal::{Draft, EventStamp};
@@ -104,10 +104,11 @@ impl<'a> EventBuffer<'a> {
     }
 
     /// Adds an event to the story.
-    pub(super) fn append(&mut self, event: Event) {
+    pub(super) fn append(&mut self, event: impl Into<Event>) {
+        let event = event.into();
         let stamp = self.next_stamp();
         self.tables.fold(&event, &stamp);
-        if let Event::MemoryAdded(memory) | Event::MemoryRevised(memory) = &event
+        if let Event::Memory(MemoryEvent::Added(memory) | MemoryEvent::Revised(memory)) = &event
             && let (Some(holders), Some(id)) = (&mut self.word_holders, &memory.id)
         {
             holders.add_memory(id, memory);
@@ -132,64 +133,15 @@ impl<'a> EventBuffer<'a> {
 
     fn stream_of(&self, event: &Event) -> StreamId {
         match event {
-            Event::EntryLogged(_)
-            | Event::EntryRevised { .. }
-            | Event::BlockerResolved { .. }
-            | Event::CallNoted(_) => StreamId::sessions(),
-            Event::MemoryAdded(_)
-            | Event::MemoryRevised(_)
-            | Event::MemoryRetired { .. }
-            | Event::MemoryConfirmed { .. }
-            | Event::MemoryUsed { .. }
-            | Event::MemoryJudged { .. } => StreamId::memory(),
-            Event::FaceTurned { .. } => StreamId::files(),
-            Event::RunPlanned(_)
-            | Event::ItemPlanned(_)
-            | Event::LeaseTaken { .. }
-            | Event::LeaseLost { .. }
-            | Event::LeaseReleased { .. }
-            | Event::RunStarted { .. }
-            | Event::RunTargeted { .. }
-            | Event::LanesEntered { .. }
-            | Event::LandStarted { .. }
-            | Event::RunLanded { .. }
-            | Event::LaneTaken { .. }
-            | Event::LaneLeft { .. }
-            | Event::MergeQueued { .. }
-            | Event::MergeStarted { .. }
-            | Event::MergePassed { .. }
-            | Event::MergeReturned { .. }
-            | Event::MergeEnded { .. }
-            | Event::PullRequestAsked { .. }
-            | Event::PullRequestTaken { .. }
-            | Event::PullRequestOpened { .. }
-            | Event::PullRequestSeen { .. }
-            | Event::RunMoved { .. }
-            | Event::RunAsked { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptEnded { .. }
-            | Event::AttemptAnswered { .. }
-            | Event::AttemptJudged { .. }
-            | Event::ItemClaimed { .. }
-            | Event::GateStarted { .. }
-            | Event::GateEnded { .. }
-            | Event::CommitStarted { .. }
-            | Event::CommitEnded { .. }
-            | Event::ItemMoved(_)
-            | Event::ItemStaged { .. }
-            | Event::ItemSkipAsked { .. }
-            | Event::DecisionOpened { .. }
-            | Event::DecisionRevised { .. }
-            | Event::DecisionMade { .. }
-            | Event::DecisionDeferred { .. }
-            | Event::ItemChanged(_)
-            | Event::ItemsPlaced(_)
-            | Event::RunChanged(_)
-            | Event::AttemptTold(_)
-            | Event::AttemptRevised(_)
-            | Event::NotificationStarted { .. }
-            | Event::NotificationEnded { .. }
-            | Event::ItemReviewed { .. } => self.home.clone(),
+            Event::Session(_) => StreamId::sessions(),
+            Event::Memory(_) => StreamId::memory(),
+            Event::File(_) => StreamId::files(),
+            Event::Run(_)
+            | Event::Item(_)
+            | Event::Unit(_)
+            | Event::Attempt(_)
+            | Event::Decision(_)
+            | Event::Notification(_) => self.home.clone(),
         }
     }
 
@@ -245,7 +197,7 @@ impl<'a> EventBuffer<'a> {
             return;
         };
         let from = row.state;
-        self.append(Event::RunMoved {
+        self.append(RunEvent::Moved {
             run,
             from,
             to,
@@ -285,7 +237,7 @@ impl<'a> EventBuffer<'a> {
         };
         let (before, is_retry) = (row.clone(), moved.retries.is_some());
         claims::settle_attempt_by_move(self, &before, &moved);
-        self.append(Event::ItemMoved(Box::new(moved)));
+        self.append(ItemEvent::Moved(Box::new(moved)));
         remembering::judge_carried_memories(self, &before, to, is_retry);
     }
 
@@ -298,7 +250,7 @@ impl<'a> EventBuffer<'a> {
                 let why = Some(claims::WENT_BACK);
                 claims::settle_attempt(self, &row, Outcome::Interrupted, why);
             }
-            self.append(Event::ItemStaged {
+            self.append(ItemEvent::Staged {
                 run,
                 node: node.clone(),
                 stage,
@@ -451,7 +403,7 @@ impl<'a> EventBuffer<'a> {
             let (kind, id) = (request.kind, &mut request.id);
             id.get_or_insert_with(|| WorkRequest::id_of_decision(kind, decision));
         }
-        self.append(Event::DecisionOpened {
+        self.append(DecisionEvent::Opened {
             decision,
             number,
             decision_kind: kind,
@@ -589,7 +541,7 @@ impl<'a> EventBuffer<'a> {
             .map(|row| row.id)
             .collect();
         for decision in open {
-            self.append(Event::DecisionMade {
+            self.append(DecisionEvent::Made {
                 decision,
                 verb,
                 why: why.map(str::to_owned),
@@ -619,7 +571,7 @@ impl<'a> EventBuffer<'a> {
             .decision(decision)
             .is_some_and(|row| row.verdict.is_none())
         {
-            self.append(Event::DecisionMade {
+            self.append(DecisionEvent::Made {
                 decision,
                 verb,
                 why: why.map(str::to_owned),

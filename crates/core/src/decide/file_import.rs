@@ -16,7 +16,7 @@ use crate::attempt::{AttemptRow, ReportedAttempt};
 use crate::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use crate::decision::DecisionChoice;
 use crate::entry::{BlockerRow, Entry, EntryRow, EntryType};
-use crate::event::{BlockedBefore, Event};
+use crate::event::{AttemptEvent, BlockedBefore, MemoryEvent, SessionEvent};
 use crate::memory::{Memory, MemoryKind, MemoryRow};
 use crate::name::{NamedRow, Space, free_name};
 use crate::refusal::Refusal;
@@ -334,7 +334,7 @@ fn import_entry(
             ImportPolicy::Keep => {}
             ImportPolicy::Take => {
                 let blocked_before = blocked_before_revision(&row.entry, entry);
-                story.append(Event::EntryRevised {
+                story.append(SessionEvent::EntryRevised {
                     position,
                     entry: Box::new(entry.clone()),
                     blocked_before,
@@ -385,7 +385,7 @@ fn resolve_matching_blocker(story: &mut EventBuffer<'_>, entry: &Entry) {
         last.is_some_and(|last| problem(last) == problem(entry))
     };
     if entry.kind == EntryType::DebugResolved && blocker.is_some_and(is_it) {
-        story.append(Event::BlockerResolved {
+        story.append(SessionEvent::BlockerResolved {
             spec: entry.spec.clone(),
             task_id: entry.task_id.clone(),
             resolution: resolution.to_owned(),
@@ -462,7 +462,7 @@ fn import_attempt(
                 changed.push(describe_differences(&name, &revised.report, &row.report));
             }
             ImportPolicy::Keep => {}
-            ImportPolicy::Take => story.append(Event::AttemptRevised(Box::new(revised))),
+            ImportPolicy::Take => story.append(AttemptEvent::Revised(Box::new(revised))),
         }
         return Ok(());
     }
@@ -544,7 +544,7 @@ fn import_memory(
         .find_memory(&id)
         .is_some_and(|row| row.retired.is_some());
     if retired && !is_retired {
-        story.append(Event::MemoryRetired {
+        story.append(MemoryEvent::Retired {
             id,
             why: Some("marked in the file".to_owned()),
             superseded_by: None,
@@ -567,7 +567,7 @@ fn import_removal(
     match known {
         ImportPolicy::Ask => changed.push(format!("`{id}` is not in the file any more")),
         ImportPolicy::Keep => {}
-        ImportPolicy::Take => story.append(Event::MemoryRetired {
+        ImportPolicy::Take => story.append(MemoryEvent::Retired {
             id,
             why: Some(format!("taken out of {path}")),
             superseded_by: None,
@@ -604,7 +604,7 @@ fn revise_memory(story: &mut EventBuffer<'_>, row: &MemoryRow, memory: &Memory) 
         external_id: row.memory.external_id.clone(),
         ..memory.clone()
     };
-    story.append(Event::MemoryRevised(Box::new(memory)));
+    story.append(MemoryEvent::Revised(Box::new(memory)));
 }
 
 fn has_same_content(row: &MemoryRow, memory: &Memory) -> bool {

@@ -6,7 +6,7 @@
 
 use super::event_buffer::EventBuffer;
 use super::runner::{HeldRun, check_runner};
-use crate::event::Event;
+use crate::event::RunEvent;
 use crate::id::RunId;
 use crate::refusal::Refusal;
 use crate::run::RunState;
@@ -24,7 +24,7 @@ pub(super) fn join_run(
         return Err(story.wrong_run_state(run));
     }
     let token = row.fence + 1;
-    story.append(Event::LeaseTaken {
+    story.append(RunEvent::LeaseTaken {
         run,
         owner: owner.to_owned(),
         token,
@@ -48,13 +48,13 @@ pub(super) fn take_over_run(story: &mut EventBuffer<'_>, held: HeldRun) -> Resul
             let name = row.name;
             return Err(Refusal::Busy { name, holder });
         }
-        story.append(Event::LeaseLost {
+        story.append(RunEvent::LeaseLost {
             run,
             owner: holder.owner,
             token: holder.token,
         });
     }
-    story.append(Event::LeaseTaken {
+    story.append(RunEvent::LeaseTaken {
         run,
         owner: me.owner,
         token,
@@ -80,7 +80,7 @@ pub(super) fn record_lost_runner(
     if story.is_runner_alive(lost) {
         return Err(story.wrong_run_state(run));
     }
-    story.append(Event::LeaseLost {
+    story.append(RunEvent::LeaseLost {
         run,
         owner: gone.owner,
         token: lost,

@@ -4,7 +4,7 @@ use super::event_buffer::EventBuffer;
 use super::runner::{
     HeldRun, LeasedItem, check_can_begin, check_holder, check_runner, wrong_item_state,
 };
-use crate::event::Event;
+use crate::event::{RunEvent, UnitEvent};
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::lane::{Landing, LaneTerms, TargetRow, UnitRow, count_begun_tasks, unit_of_node};
@@ -41,7 +41,7 @@ pub(super) fn record_target(
             return Ok(());
         }
     }
-    story.append(Event::RunTargeted {
+    story.append(RunEvent::Targeted {
         run,
         repository: repository.map(str::to_owned),
         branch: target.branch.clone(),
@@ -73,7 +73,7 @@ pub(super) fn enter_lanes(
     };
     if known != Some(&terms) {
         let terms = Box::new(terms);
-        story.append(Event::LanesEntered { run, terms });
+        story.append(RunEvent::LanesEntered { run, terms });
     }
     Ok(())
 }
@@ -170,7 +170,7 @@ pub(super) fn assign_lane(
         }
     };
     let since = if goes_on { since } else { lanes.merges };
-    story.append(Event::LaneTaken {
+    story.append(UnitEvent::LaneTaken {
         run,
         node: node.clone(),
         fence: item.fence + 1,
@@ -211,7 +211,7 @@ pub(super) fn release_lane(
     if !is_it || is_busy {
         return Err(wrong_item_state(item));
     }
-    story.append(Event::LaneLeft {
+    story.append(UnitEvent::LaneLeft {
         run,
         node: node.clone(),
         saved: saved.cloned(),
@@ -239,7 +239,7 @@ pub(super) fn start_landing(
     }
     if row.branches.landing.as_deref() != Some(landing) {
         let Landing { commit, onto, at } = landing.clone();
-        story.append(Event::LandStarted {
+        story.append(RunEvent::LandStarted {
             run,
             commit,
             onto,
@@ -263,7 +263,7 @@ pub(super) fn end_landing(
         };
     }
     let Landing { commit, onto, at } = landing.clone();
-    story.append(Event::RunLanded {
+    story.append(RunEvent::Landed {
         run,
         commit,
         onto,

@@ -12,7 +12,7 @@ use crate::attempt::Outcome;
 use crate::classify::FailureCategory;
 use crate::decision::{DecisionKind, Verb};
 use crate::entry::EntryType;
-use crate::event::Event;
+use crate::event::{ItemEvent, UnitEvent};
 use crate::evidence::{Level, level_of_evidence};
 use crate::gate::GateReport;
 use crate::item::{ItemRow, ItemState, Stage};
@@ -42,7 +42,7 @@ pub(super) fn record_lost_work(
         return Err(wrong_item_state(&unit));
     }
     if unit.lane().is_some() {
-        story.append(Event::LaneLeft {
+        story.append(UnitEvent::LaneLeft {
             run,
             node: node.clone(),
             saved: None,
@@ -52,7 +52,7 @@ pub(super) fn record_lost_work(
         .iter()
         .filter(|row| row.proof.gate_runs.as_ref().is_some_and(|runs| runs.open))
     {
-        story.append(Event::GateEnded {
+        story.append(ItemEvent::GateEnded {
             run,
             node: row.node.clone(),
             report: GateReport {
@@ -64,7 +64,7 @@ pub(super) fn record_lost_work(
         });
     }
     if unit.work.committing.is_some() {
-        story.append(Event::CommitEnded {
+        story.append(ItemEvent::CommitEnded {
             run,
             node: node.clone(),
             commit: None,

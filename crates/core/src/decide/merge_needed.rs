@@ -14,7 +14,7 @@ use crate::attempt::HumanNeeded;
 use crate::command::{MergeNeeded, MergedWork};
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;
-use crate::event::{Event, ItemChange};
+use crate::event::{DecisionEvent, ItemChange};
 use crate::evidence::Evidence;
 use crate::id::{Node, RunId};
 use crate::item::ItemState;
@@ -164,7 +164,7 @@ fn ask_about_merged_items(
     let details = Some(details);
     match open {
         Some(open) if (&open.edits, &open.details) == (&edits, &details) => {}
-        Some(open) => story.append(Event::DecisionRevised {
+        Some(open) => story.append(DecisionEvent::Revised {
             decision: open.id,
             question,
             details,

@@ -11,7 +11,7 @@ use super::runner::{
 use crate::attempt::{HumanNeeded, Outcome};
 use crate::decision::DecisionKind;
 use crate::entry::EntryType;
-use crate::event::Event;
+use crate::event::UnitEvent;
 use crate::evidence::Evidence;
 use crate::gate;
 use crate::id::{Node, RunId};
@@ -58,7 +58,7 @@ pub(super) fn queue_unit(
         .run(run)
         .and_then(|row| row.branches.lanes.as_ref());
     let review = is_changed && !is_approved && lanes.is_some_and(|lanes| lanes.terms.review);
-    story.append(Event::MergeQueued {
+    story.append(UnitEvent::MergeQueued {
         run,
         node: node.clone(),
         work,
@@ -103,7 +103,7 @@ pub(super) fn approve_merge(
         return Err(wrong_item_state(&item));
     };
     story.move_item(run, node, ItemState::Working, |_| {});
-    story.append(Event::MergeQueued {
+    story.append(UnitEvent::MergeQueued {
         run,
         node: node.clone(),
         work,
@@ -126,7 +126,7 @@ pub(super) fn reject_merge_by_person(story: &mut EventBuffer<'_>, item: &ItemRow
 /// The same, where people said so elsewhere.
 pub(super) fn return_rejected_merge(story: &mut EventBuffer<'_>, item: &ItemRow, why: MergeReturn) {
     let (run, node) = (item.run, &item.node);
-    story.append(Event::MergeReturned {
+    story.append(UnitEvent::MergeReturned {
         run,
         node: node.clone(),
         why,
@@ -159,7 +159,7 @@ fn append_merge_end(story: &mut EventBuffer<'_>, run: RunId, node: &Node, (made,
     let number = made.as_ref().map_or(0, |_| number);
     let item = story.tables.item(run, node);
     let repository = item.and_then(|item| item.repository_of_work().map(str::to_owned));
-    story.append(Event::MergeEnded {
+    story.append(UnitEvent::MergeEnded {
         run,
         node: node.clone(),
         made,
@@ -192,7 +192,7 @@ pub(super) fn apply_merge_step(
         {
             start_merge(story, &item, made, true)?;
             if merge_state_of_item(story, run, node) == Some(Checking) {
-                story.append(Event::MergePassed {
+                story.append(UnitEvent::MergePassed {
                     run,
                     node: node.clone(),
                 });
@@ -213,7 +213,7 @@ pub(super) fn apply_merge_step(
         (Passed, MergeStep::End) if merge.outdated => {
             let (end, evidence) = result_and_evidence_of_merge(story, &item, merge.made.as_ref());
             append_merge_end(story, run, node, end);
-            story.append(Event::MergeQueued {
+            story.append(UnitEvent::MergeQueued {
                 run,
                 node: node.clone(),
                 work: merge.work,
@@ -221,7 +221,7 @@ pub(super) fn apply_merge_step(
                 review: false,
             });
         }
-        (Checking, MergeStep::Pass) => story.append(Event::MergePassed {
+        (Checking, MergeStep::Pass) => story.append(UnitEvent::MergePassed {
             run,
             node: node.clone(),
         }),
@@ -300,13 +300,13 @@ fn start_merge(
     let is_to_be_checked =
         of_run.is_some() || (item.required_checks().next().is_some() && !is_checked);
     if !is_to_be_checked {
-        story.append(Event::MergePassed { run, node });
+        story.append(UnitEvent::MergePassed { run, node });
     }
     Ok(())
 }
 
 fn append_merge_started(story: &mut EventBuffer<'_>, item: &ItemRow, made: MergeCommit) {
-    story.append(Event::MergeStarted {
+    story.append(UnitEvent::MergeStarted {
         run: item.run,
         node: item.node.clone(),
         fence: item.fence + 1,
@@ -316,7 +316,7 @@ fn append_merge_started(story: &mut EventBuffer<'_>, item: &ItemRow, made: Merge
 
 /// Its merge is made anew.
 fn requeue_unit(story: &mut EventBuffer<'_>, item: &ItemRow, merge: MergeRow) {
-    story.append(Event::MergeQueued {
+    story.append(UnitEvent::MergeQueued {
         run: item.run,
         node: item.node.clone(),
         work: merge.work,
@@ -334,7 +334,7 @@ fn return_unit_to_agent(
 ) {
     let (run, node) = (item.run, &item.node);
     let why = &mark_changed_check(item, why);
-    story.append(Event::MergeReturned {
+    story.append(UnitEvent::MergeReturned {
         run,
         node: node.clone(),
         why: why.clone(),
@@ -417,7 +417,7 @@ pub(super) fn requeue_unchecked_unit(story: &mut EventBuffer<'_>, item: &ItemRow
     story.move_item(run, &node, ItemState::Working, |moved| {
         moved.stage = Some(Stage::Merge);
     });
-    story.append(Event::MergeQueued {
+    story.append(UnitEvent::MergeQueued {
         run,
         node,
         work,

@@ -2,7 +2,7 @@
 
 use super::event_buffer::EventBuffer;
 use super::recording::ensure_project_run;
-use crate::event::Event;
+use crate::event::NotificationEvent;
 use crate::id::RunId;
 use crate::notification::{
     NotificationKind, NotificationSubject, due_notifications, is_notification_started,
@@ -13,7 +13,7 @@ use crate::notification::{
 pub(super) fn start_notification(story: &mut EventBuffer<'_>, subject: &NotificationSubject) {
     let mut due = due_notifications(&story.tables, &NotificationKind::ALL).into_iter();
     if let Some(due) = due.find(|due| due.subject == *subject) {
-        story.append(Event::NotificationStarted {
+        story.append(NotificationEvent::Started {
             subject: subject.clone(),
             again: due.again,
         });
@@ -33,7 +33,7 @@ pub(super) fn end_notification(
         // Its row keeps how it ended.
         ensure_project_run(story);
     }
-    story.append(Event::NotificationEnded {
+    story.append(NotificationEvent::Ended {
         subject: subject.clone(),
         error: error.map(str::to_owned),
     });

@@ -15,7 +15,7 @@ use super::reviewing;
 use super::waits;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
-use crate::event::{Event, ItemChange, ItemChanged};
+use crate::event::{DecisionEvent, ItemChange, ItemChanged, ItemEvent, MemoryEvent, RunEvent};
 use crate::id::{DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Rejection, Stage};
 use crate::refusal::Refusal;
@@ -31,7 +31,7 @@ pub(super) fn release_dead_runner(story: &mut EventBuffer<'_>, run: RunId) -> Re
         return Ok(());
     }
     for holder in row.runners().cloned() {
-        story.append(Event::LeaseLost {
+        story.append(RunEvent::LeaseLost {
             run,
             owner: holder.owner,
             token: holder.token,
@@ -63,7 +63,7 @@ pub(super) fn take_dead_run(
             holder,
         });
     }
-    story.append(Event::LeaseTaken {
+    story.append(RunEvent::LeaseTaken {
         run,
         owner: owner.to_owned(),
         token: row.fence + 1,
@@ -84,7 +84,7 @@ pub(super) fn renew_pause_request(
         by,
     }) = asked
     {
-        story.append(Event::RunAsked {
+        story.append(RunEvent::Asked {
             run,
             request: RunnerRequest::Pause,
             by,
@@ -96,7 +96,7 @@ pub(super) fn request_pause(story: &mut EventBuffer<'_>, run: RunId) -> Result<(
     release_dead_runner(story, run)?;
     let by = story.facts.actor.name().to_owned();
     match story.require_run(run)?.state {
-        RunState::Running => story.append(Event::RunAsked {
+        RunState::Running => story.append(RunEvent::Asked {
             run,
             request: RunnerRequest::Pause,
             by,
@@ -122,7 +122,7 @@ pub(super) fn request_stop(story: &mut EventBuffer<'_>, run: RunId) -> Result<()
     }
     if held {
         let by = story.facts.actor.name().to_owned();
-        story.append(Event::RunAsked {
+        story.append(RunEvent::Asked {
             run,
             request: RunnerRequest::Stop,
             by,
@@ -186,7 +186,7 @@ fn withdraw_pause_request(
         return Err(());
     }
     let by = story.facts.actor.name().to_owned();
-    story.append(Event::RunAsked {
+    story.append(RunEvent::Asked {
         run,
         request: RunnerRequest::GoOn,
         by,
@@ -202,7 +202,7 @@ fn approve_breakpoints(story: &mut EventBuffer<'_>, run: RunId) {
         .map(|row| row.id)
         .collect();
     for decision in asked {
-        story.append(Event::DecisionMade {
+        story.append(DecisionEvent::Made {
             decision,
             verb: Verb::Approve,
             why: None,
@@ -244,7 +244,7 @@ pub(super) fn skip_item(
         let is_begun = row.state == ItemState::Working || row.state.is_broken();
         let later = is_under_way(row) || (is_begun && row.open_children > 0);
         if later && !row.people.skip_asked {
-            story.append(Event::ItemSkipAsked {
+            story.append(ItemEvent::SkipAsked {
                 run,
                 node: node.clone(),
             });
@@ -703,7 +703,7 @@ pub(super) fn apply_verdict(
     let row = check_decision_open(story, id, verb)?;
     let why = why.map(str::trim).filter(|why| !why.is_empty());
     if let (Some(id), Verb::Approve) = (&row.memory, verb) {
-        story.append(Event::MemoryRetired {
+        story.append(MemoryEvent::Retired {
             id: id.clone(),
             why: Some(why.unwrap_or("attempts kept failing with it").to_owned()),
             superseded_by: None,
@@ -887,7 +887,7 @@ pub(super) fn add_answer_to_item(
         Some(before) => format!("{before}\n\n{answer}"),
         None => answer,
     };
-    story.append(Event::ItemChanged(Box::new(ItemChanged {
+    story.append(ItemEvent::Changed(Box::new(ItemChanged {
         run,
         node: node.clone(),
         change: ItemChange::Answer(Some(answer)),

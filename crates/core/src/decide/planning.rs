@@ -9,7 +9,7 @@ use super::requests;
 use super::settling::{is_blocked_in_plan, yielding_items_of_plan};
 use crate::attempt::HumanNeeded;
 use crate::decision::DecisionKind;
-use crate::event::{Event, ItemPlanned, RunPlanned};
+use crate::event::{ItemEvent, ItemPlanned, RunEvent, RunPlanned};
 use crate::id::Node;
 use crate::item::ItemState;
 use crate::plan::{ItemTurn, Order, Plan, PlannedItem};
@@ -22,7 +22,7 @@ pub(super) fn plan_run(story: &mut EventBuffer<'_>, plan: &Plan) -> Result<(), R
     }
     let indexes = index_nodes(&plan.items)?;
     check_for_cycles(&plan.items, &indexes)?;
-    story.append(Event::RunPlanned(Box::new(RunPlanned {
+    story.append(RunEvent::Planned(Box::new(RunPlanned {
         run: plan.run,
         name: plan.name.clone(),
         face: plan.face.clone(),
@@ -53,7 +53,7 @@ pub(super) fn plan_run(story: &mut EventBuffer<'_>, plan: &Plan) -> Result<(), R
             });
             unapproved.push(item.node.clone());
         }
-        story.append(Event::ItemPlanned(Box::new(ItemPlanned {
+        story.append(ItemEvent::Planned(Box::new(ItemPlanned {
             run: plan.run,
             item,
         })));

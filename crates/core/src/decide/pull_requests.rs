@@ -7,7 +7,7 @@ use super::merge_queue::{requeue_unchecked_unit, return_rejected_merge};
 use super::runner::{HeldRun, check_can_begin, check_holder, wrong_item_state};
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, Verb};
-use crate::event::Event;
+use crate::event::UnitEvent;
 use crate::id::Node;
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::merge::{MergeReturn, MergeState};
@@ -66,7 +66,7 @@ pub(super) fn apply_pull_request_step(
                     (base.to_owned(), branch_of_unit(&run, node))
                 }
             };
-            story.append(Event::PullRequestAsked {
+            story.append(UnitEvent::PullRequestAsked {
                 run,
                 node: node.clone(),
                 head: merge.work.clone(),
@@ -77,7 +77,7 @@ pub(super) fn apply_pull_request_step(
         (MergeState::Queued, PullRequestStep::Opened { head, number, url })
             if is_asked && *head == merge.work =>
         {
-            story.append(Event::PullRequestOpened {
+            story.append(UnitEvent::PullRequestOpened {
                 run,
                 node: node.clone(),
                 number: *number,
@@ -151,7 +151,7 @@ fn adopt_pull_request(
         base,
     } = found.clone();
     let repository = story.tables.repository_of(item).map(str::to_owned);
-    story.append(Event::PullRequestTaken {
+    story.append(UnitEvent::PullRequestTaken {
         run,
         repository,
         node: node.clone(),
@@ -170,14 +170,14 @@ fn adopt_pull_request(
         moved.stage = Some(stage);
     });
     if !is_reviewed {
-        story.append(Event::MergeQueued {
+        story.append(UnitEvent::MergeQueued {
             run,
             node: node.clone(),
             work: head,
             evidence: Vec::new(),
             review: false,
         });
-        story.append(Event::PullRequestOpened {
+        story.append(UnitEvent::PullRequestOpened {
             run,
             node: node.clone(),
             number,
@@ -189,7 +189,7 @@ fn adopt_pull_request(
 }
 
 fn append_news(story: &mut EventBuffer<'_>, item: &ItemRow, news: &PullRequestNews) {
-    story.append(Event::PullRequestSeen {
+    story.append(UnitEvent::PullRequestSeen {
         run: item.run,
         node: item.node.clone(),
         news: news.clone(),

@@ -6,7 +6,9 @@ use super::event_buffer::EventBuffer;
 use super::remembering::{learn_from_report, record_resolution};
 use crate::attempt::{AttemptRow, Outcome, Report, ReportedAttempt};
 use crate::entry::{Entry, EntryType};
-use crate::event::{Event, ItemPlanned, RunPlanned};
+use crate::event::{
+    AttemptEvent, FileEvent, ItemEvent, ItemPlanned, RunEvent, RunPlanned, SessionEvent,
+};
 use crate::evidence::ClaimOverrides;
 use crate::id::{AttemptId, Node, RunId, TreePosition};
 use crate::item::{Evidence, ItemRef, ItemRow, ItemState};
@@ -40,7 +42,7 @@ pub(super) fn append_entry(story: &mut EventBuffer<'_>, entry: Entry) {
         let at = entry.at.as_deref().and_then(|at| at.parse().ok());
         record_resolution(story, problem, resolution, entry.task_id.as_deref(), at);
     }
-    story.append(Event::EntryLogged(Box::new(entry)));
+    story.append(SessionEvent::EntryLogged(Box::new(entry)));
 }
 
 /// Whether a name of a space is known here.
@@ -175,7 +177,7 @@ fn append_attempt(
         report,
         ..told.clone()
     };
-    story.append(Event::AttemptTold(Box::new(told.clone())));
+    story.append(AttemptEvent::Reported(Box::new(told.clone())));
     if run == RunId::PROJECT {
         move_project_item(story, node, &told.report);
     }
@@ -186,7 +188,7 @@ fn append_attempt(
 pub(super) fn ensure_project_run(story: &mut EventBuffer<'_>) {
     let run = RunId::PROJECT;
     if story.tables.run(run).is_none() {
-        story.append(Event::RunPlanned(Box::new(RunPlanned {
+        story.append(RunEvent::Planned(Box::new(RunPlanned {
             run,
             name: OWN_NAME.to_owned(),
             face: OWN_FACE.to_owned(),
@@ -211,7 +213,7 @@ fn ensure_project_item(story: &mut EventBuffer<'_>, node: &Node, id: &str) {
         .last_root(run)
         .and_then(|root| root.plan.place.0.first())
         .map_or(0, |last| last + 1);
-    story.append(Event::ItemPlanned(Box::new(ItemPlanned {
+    story.append(ItemEvent::Planned(Box::new(ItemPlanned {
         run,
         item: PlannedItem {
             node: node.clone(),
@@ -282,7 +284,7 @@ pub(super) fn resolve_blocker(
             .or_else(|| entry.text_field("description"))
     });
     let issue = said.unwrap_or("a blocker was resolved").to_owned();
-    story.append(Event::BlockerResolved {
+    story.append(SessionEvent::BlockerResolved {
         spec: spec.map(str::to_owned),
         task_id: task_id.map(str::to_owned),
         resolution: resolution.to_owned(),
@@ -305,7 +307,7 @@ pub(super) fn set_native_file(story: &mut EventBuffer<'_>, path: &str, face: &st
         .native_files()
         .any(|row| row.path == path && row.face == face && row.on == on);
     if !same {
-        story.append(Event::FaceTurned {
+        story.append(FileEvent::FaceTurned {
             path: path.to_owned(),
             face: face.to_owned(),
             on,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::event_buffer::EventBuffer;
 use crate::attempt::Report;
 use crate::decision::Verb;
-use crate::event::Event;
+use crate::event::{Event, MemoryEvent};
 use crate::extract::extract_learnings;
 use crate::id::{AttemptId, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -61,7 +61,7 @@ pub(super) fn record_memory(story: &mut EventBuffer<'_>, memory: &Memory) -> Str
         id: Some(id.clone()),
         ..memory.clone()
     };
-    story.append(Event::MemoryAdded(Box::new(memory)));
+    story.append(MemoryEvent::Added(Box::new(memory)));
     id
 }
 
@@ -86,7 +86,7 @@ pub(super) fn retire_memory(
     if row.retired.is_some() {
         return Err(Refusal::Retired(id.to_owned()));
     }
-    story.append(Event::MemoryRetired {
+    story.append(MemoryEvent::Retired {
         id: id.to_owned(),
         why: why.map(str::to_owned),
         superseded_by: superseded_by.map(str::to_owned),
@@ -133,7 +133,7 @@ pub(super) fn import_memories(story: &mut EventBuffer<'_>, memories: &[Memory]) 
             ..known
         };
         if row.memory != now {
-            story.append(Event::MemoryRevised(Box::new(now)));
+            story.append(MemoryEvent::Revised(Box::new(now)));
         }
     }
 }
@@ -176,7 +176,7 @@ pub(super) fn ask_about_doubted(story: &mut EventBuffer<'_>, ids: &[String]) {
 pub(super) fn record_memory_use(story: &mut EventBuffer<'_>, attempt: AttemptId, ids: &[String]) {
     if !ids.is_empty() {
         let ids = ids.to_vec();
-        story.append(Event::MemoryUsed { ids, attempt });
+        story.append(MemoryEvent::Used { ids, attempt });
     }
 }
 
@@ -209,7 +209,7 @@ pub(super) fn judge_carried_memories(
         .cloned()
         .collect();
     if let Some(helped) = helped.filter(|_| !ids.is_empty()) {
-        story.append(Event::MemoryJudged { ids, helped });
+        story.append(MemoryEvent::Judged { ids, helped });
     }
 }
 
@@ -231,10 +231,10 @@ pub(super) fn learn_from_report(
                     item: Some(item.to_owned()),
                     attempt: Some(attempt.to_owned()),
                 };
-                let confirmed = Event::MemoryConfirmed {
+                let confirmed = Event::Memory(MemoryEvent::Confirmed {
                     id: id.clone(),
                     source,
-                };
+                });
                 story.append(confirmed);
                 id
             }
@@ -251,7 +251,7 @@ pub(super) fn learn_from_report(
 pub(super) fn record_or_confirm(story: &mut EventBuffer<'_>, memory: &Memory, carried: &[String]) {
     match find_similar_memory(story, memory) {
         Some(id) if carried.contains(&id) => {}
-        Some(id) => story.append(Event::MemoryConfirmed {
+        Some(id) => story.append(MemoryEvent::Confirmed {
             id,
             source: MemorySource {
                 item: memory.source_item.clone(),
@@ -324,7 +324,7 @@ pub(super) fn record_resolution(
         ..Memory::new(MemoryKind::ResolvedBlocker, resolution)
     };
     match find_similar_memory(story, &memory) {
-        Some(id) => story.append(Event::MemoryConfirmed {
+        Some(id) => story.append(MemoryEvent::Confirmed {
             id,
             source: MemorySource {
                 item: memory.source_item,

@@ -5,7 +5,7 @@ use super::editing::{EditRejection, insert_items, siblings_below};
 use super::event_buffer::EventBuffer;
 use super::people::{check_decision_open, release_dead_runner};
 use crate::decision::{DecisionKind, DecisionRow, Verb};
-use crate::event::Event;
+use crate::event::DecisionEvent;
 use crate::evidence::ClaimOverrides;
 use crate::id::{DecisionId, Node, RunId, TreePosition};
 use crate::item::{ItemRow, ItemState};
@@ -160,7 +160,7 @@ fn apply_request_answer(
             };
             let own = row.node.as_ref().map(root_of_node).filter(is_open);
             let phase = own.or_else(|| current_node(story, row.run).as_ref().map(root_of_node));
-            story.append(Event::DecisionDeferred {
+            story.append(DecisionEvent::Deferred {
                 decision: row.id,
                 until: *until,
                 phase: phase.filter(|_| *until == Until::EndOfPhase),
@@ -175,7 +175,7 @@ fn apply_request_answer(
         }
         RequestAnswer::Reject | RequestAnswer::Backlog => said.clone(),
     };
-    story.append(Event::DecisionMade {
+    story.append(DecisionEvent::Made {
         decision: row.id,
         verb: said.verb(),
         why: why.map(str::to_owned),
@@ -461,7 +461,7 @@ pub(super) fn reopen_deferred(story: &mut EventBuffer<'_>, run: RunId) {
     let due = story.tables.open_decisions(run).filter(is_due);
     let due: Vec<DecisionRow> = due.cloned().collect();
     for row in due {
-        story.append(Event::DecisionRevised {
+        story.append(DecisionEvent::Revised {
             decision: row.id,
             question: row.question,
             details: row.details,

@@ -9,7 +9,7 @@ use super::people::{
 use super::runner::wrong_item_state;
 use crate::attempt::{HumanNeeded, Outcome, Report};
 use crate::decision::{DecisionKind, Verb};
-use crate::event::Event;
+use crate::event::ItemEvent;
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Rejection, Stage};
 use crate::refusal::Refusal;
@@ -82,7 +82,7 @@ pub(super) fn apply_review(
         Ok((verdict, why)) => (Some(verdict), why),
         Err(why) => (None, Some(why)),
     };
-    story.append(Event::ItemReviewed {
+    story.append(ItemEvent::Reviewed {
         run,
         node: node.clone(),
         attempt: Some(attempt),
@@ -183,7 +183,7 @@ pub(super) fn approve_review(
     check_review_open(story, run, node)?;
     story.decide_if_open(decision, Verb::Approve, why);
     reopen_ancestors(story, run, node);
-    story.append(Event::ItemReviewed {
+    story.append(ItemEvent::Reviewed {
         run,
         node: node.clone(),
         attempt: None,

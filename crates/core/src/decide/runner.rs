@@ -20,7 +20,7 @@ use crate::attempt::{AttemptContext, AttemptRow, Outcome, Report, Role};
 use crate::classify::FailureCategory;
 use crate::decision::DecisionKind;
 use crate::entry::{Entry, EntryType};
-use crate::event::Event;
+use crate::event::{AttemptEvent, Event, ItemEvent, RunEvent};
 use crate::evidence::{BaselineResult, ClaimSettings, TreeChange, WorkCredit};
 use crate::flags::RunFlags;
 use crate::gate::{GateReport, is_script_unrunnable};
@@ -126,7 +126,7 @@ pub(super) fn start_run(
                 holder,
             });
         }
-        story.append(Event::LeaseLost {
+        story.append(RunEvent::LeaseLost {
             run,
             owner: holder.owner,
             token: holder.token,
@@ -140,13 +140,13 @@ pub(super) fn start_run(
         );
     }
     check_can_start(story, run, invocation)?;
-    story.append(Event::LeaseTaken {
+    story.append(RunEvent::LeaseTaken {
         run,
         owner: invocation.owner.to_owned(),
         token: row.fence + 1,
         joins: None,
     });
-    story.append(Event::RunStarted {
+    story.append(RunEvent::Started {
         run,
         limits: invocation.limits.clone(),
         claims: invocation.claims.clone(),
@@ -222,7 +222,7 @@ pub(super) fn release_run(
 ) -> Result<(), Refusal> {
     check_runner(story, (run, token))?;
     let holds = check_holder(story, (run, token)).is_ok();
-    story.append(Event::LeaseReleased { run, token });
+    story.append(RunEvent::LeaseReleased { run, token });
     let row = story.require_run(run)?;
     // The last one of several interrupts the run: each had counted on the others.
     if row.runners().next().is_none() && row.state == RunState::Running {
@@ -324,7 +324,7 @@ pub(super) fn start_attempt(
     // A hook belongs to the iteration that it follows.
     let iteration = story.require_run(run)?.invocation.iterations_total + u32::from(hook.is_none());
     let name = next_attempt_name(story, node.as_str(), item.attempts + 1);
-    story.append(Event::AttemptStarted {
+    story.append(AttemptEvent::Started {
         attempt: started.attempt,
         run,
         node: node.clone(),
@@ -427,7 +427,7 @@ pub(super) fn start_baseline(
             moved.stage = Some(Stage::Baseline);
         });
     }
-    story.append(Event::GateStarted {
+    story.append(ItemEvent::GateStarted {
         run,
         node: node.clone(),
         fence: item.fence + 1,
@@ -523,7 +523,7 @@ fn append_attempt_end(
         kept.tree_before.clone_from(&item.work.started_on);
     }
     let change = TreeChange::extend_with_attempt(None, &kept, item.work.started_on.as_ref());
-    story.append(Event::AttemptEnded {
+    story.append(AttemptEvent::Ended {
         attempt,
         run: item.run,
         node: item.node.clone(),
@@ -690,13 +690,13 @@ fn is_waiting_for_check(
         return true;
     }
     let key = Key::Item(item.run, item.node.clone());
-    let event = Event::AttemptEnded {
+    let event = Event::Attempt(AttemptEvent::Ended {
         attempt,
         run: item.run,
         node: item.node.clone(),
         report: Box::new(report.clone()),
         unchecked: false,
-    };
+    });
     let now = apply_event(
         &key,
         Some(Row::Item(Box::new(item.clone()))),
@@ -726,7 +726,7 @@ fn record_claim_changes(
             is_claimed && !has_same_check(worked_on, item) && !item.state.is_finished()
         });
         if counts {
-            story.append(Event::ItemClaimed {
+            story.append(ItemEvent::Claimed {
                 run: worked_on.run,
                 node: node.clone(),
                 by: Some(Box::new(WorkCredit {
@@ -751,7 +751,7 @@ pub(super) fn record_agent_answer(
     if item.attempt != Some(attempt) {
         return Err(wrong_item_state(item));
     }
-    story.append(Event::AttemptAnswered {
+    story.append(AttemptEvent::Answered {
         attempt,
         run,
         node: node.clone(),
@@ -868,7 +868,7 @@ pub(super) fn start_gate(
         return Err(wrong_item_state(&item));
     }
     let number = item.proof.gate_runs.map_or(0, |runs| runs.runs) + 1;
-    story.append(Event::GateStarted {
+    story.append(ItemEvent::GateStarted {
         run,
         node: node.clone(),
         fence: item.fence + 1,
@@ -934,7 +934,7 @@ pub(super) fn end_gate(
     let evidence = (!is_baseline || checks_claim)
         .then(|| evidence_of_check(story, &item, report))
         .flatten();
-    story.append(Event::GateEnded {
+    story.append(ItemEvent::GateEnded {
         run,
         node: node.clone(),
         report: report.clone(),
@@ -1029,7 +1029,7 @@ pub(super) fn start_commit(
         return Err(wrong_item_state(item));
     }
     let fence = item.fence + 1;
-    story.append(Event::CommitStarted {
+    story.append(ItemEvent::CommitStarted {
         run,
         node: node.clone(),
         fence,
@@ -1056,7 +1056,7 @@ pub(super) fn end_commit(
         Ok(commit) => (commit.clone(), None),
         Err(error) => (None, Some(error.clone())),
     };
-    story.append(Event::CommitEnded {
+    story.append(ItemEvent::CommitEnded {
         run,
         node: node.clone(),
         commit,

@@ -4,7 +4,7 @@ use super::advance::has_to_wait;
 use super::editing::{append_change, move_siblings, siblings_below};
 use super::event_buffer::EventBuffer;
 use crate::attempt::SplitPiece;
-use crate::event::{Event, ItemChange, ItemPlanned};
+use crate::event::{ItemChange, ItemEvent, ItemPlanned};
 use crate::id::{Node, RunId, TreePosition};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::plan::{ImportedItemHistory, PlannedItem};
@@ -70,7 +70,7 @@ pub(super) fn split_item(
             repository: item.plan.repository.clone(),
             wait: None,
         };
-        story.append(Event::ItemPlanned(Box::new(ItemPlanned {
+        story.append(ItemEvent::Planned(Box::new(ItemPlanned {
             run,
             item: planned,
         })));

@@ -16,7 +16,7 @@ use crate::run::RunRow;
 use crate::scope::FileScope;
 use crate::wait::Wait;
 
-/// See [`Event::ItemChanged`](super::Event::ItemChanged).
+/// See [`ItemEvent::Changed`](super::ItemEvent::Changed).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemChanged {
     /// The run.
@@ -64,7 +64,7 @@ pub enum ItemChange {
     WithoutMerge(bool),
 }
 
-/// See [`Event::ItemsPlaced`](super::Event::ItemsPlaced).
+/// See [`ItemEvent::Placed`](super::ItemEvent::Placed).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemsPlaced {
     /// The run.
@@ -73,7 +73,7 @@ pub struct ItemsPlaced {
     pub places: BTreeMap<Node, TreePosition>,
 }
 
-/// See [`Event::RunChanged`](super::Event::RunChanged).
+/// See [`RunEvent::Changed`](super::RunEvent::Changed).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunChanged {
     /// The run.

@@ -2,6 +2,7 @@
 
 use piton_core::classify::FailureCategory;
 use piton_core::command::EditAuthor;
+use piton_core::event::DecisionEvent;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
 use piton_core::native::Native;
@@ -315,7 +316,7 @@ fn what_is_done_is_done_again_when_a_person_says_so() {
     assert_eq!(item.people.answer.as_deref(), Some("it lost the flag"));
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
     let made = told.iter().find_map(|recorded| match &recorded.event {
-        Event::DecisionMade { verb, why, .. } => Some((*verb, why.clone())),
+        Event::Decision(DecisionEvent::Made { verb, why, .. }) => Some((*verb, why.clone())),
         _ => None,
     });
     let why = Some("it lost the flag".to_owned());
@@ -802,7 +803,7 @@ fn an_edit_of_what_is_not_there_is_left() {
     assert_eq!(kinds.last(), Some(&"decision-opened"));
     assert!(matches!(
         &world.journal.last().expect("events").event,
-        Event::DecisionOpened { node: None, file: Some(file), .. } if file == FILE
+        Event::Decision(DecisionEvent::Opened { node: None, file: Some(file), .. }) if file == FILE
     ));
 }
 

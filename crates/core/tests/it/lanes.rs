@@ -1,5 +1,6 @@
 //! The branch that the work of a run goes to.
 
+use piton_core::event::RunEvent;
 use piton_core::lane::TargetRow;
 use piton_core::{Command, Event, Refusal, RunId};
 
@@ -34,7 +35,7 @@ fn a_run_has_one_target_which_is_recorded_once() {
     let stored = world.ok(target_run(run, token, "piton/auth"));
     assert!(matches!(
         &stored[..],
-        [recorded] if matches!(recorded.event, Event::RunTargeted { .. })
+        [recorded] if matches!(recorded.event, Event::Run(RunEvent::Targeted { .. }))
     ));
     assert_eq!(
         world.run_row().branches.target.as_deref(),

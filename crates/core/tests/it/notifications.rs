@@ -1,5 +1,6 @@
 //! What a person is notified of: each thing once, however often whoever sends it dies.
 
+use piton_core::event::NotificationEvent;
 use piton_core::lane::{LaneTerms, TargetRow};
 use piton_core::notification::{
     NotificationKind, NotificationSubject, due_notifications, last_failure,
@@ -58,7 +59,7 @@ fn first(world: &World) -> NotificationSubject {
 fn start(world: &mut World, subject: &NotificationSubject) -> Option<bool> {
     let events = world.ok(Command::StartNotification(subject.clone()));
     events.iter().find_map(|recorded| match &recorded.event {
-        Event::NotificationStarted { again, .. } => Some(*again),
+        Event::Notification(NotificationEvent::Started { again, .. }) => Some(*again),
         _ => None,
     })
 }

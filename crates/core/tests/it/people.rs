@@ -2,6 +2,7 @@
 
 use piton_core::attempt::Report;
 use piton_core::classify::FailureCategory;
+use piton_core::event::DecisionEvent;
 use piton_core::policy::{Policy, RetryPolicy};
 use piton_core::{
     Command, DecisionId, DecisionKind, Event, ItemState, Outcome, Refusal, RunState, Verb,
@@ -620,7 +621,7 @@ fn what_people_do_is_signed_with_their_name() {
     let made = world
         .journal
         .iter()
-        .filter(|recorded| matches!(recorded.event, Event::DecisionMade { .. }));
+        .filter(|recorded| matches!(recorded.event, Event::Decision(DecisionEvent::Made { .. })));
     assert_eq!(made.count(), 1);
 }
 

@@ -1,6 +1,7 @@
 //! Where the run goes on: cases 12, 19, 22 and 23.
 
 use piton_core::attempt::Report;
+use piton_core::event::RunEvent;
 use piton_core::plan::ImportedRunHistory;
 use piton_core::run::Pause;
 use piton_core::{Command, Event, ItemState, Outcome, Refusal, RunState, Verb};
@@ -264,6 +265,6 @@ fn case_23_the_attempt_of_a_dead_runner_is_settled_by_the_next_one() {
     let lost = world
         .journal
         .iter()
-        .filter(|recorded| matches!(recorded.event, Event::LeaseLost { .. }));
+        .filter(|recorded| matches!(recorded.event, Event::Run(RunEvent::LeaseLost { .. })));
     assert_eq!(lost.count(), 1);
 }

@@ -3,6 +3,7 @@
 
 use jiff::SignedDuration;
 use piton_core::command::EditAuthor;
+use piton_core::event::RunEvent;
 use piton_core::evidence::Evidence;
 use piton_core::gate::Gate;
 use piton_core::lane::{LaneTerms, TargetRow};
@@ -474,7 +475,7 @@ fn a_run_that_waits_for_a_pull_request_alone_can_be_started() {
     assert!(
         recorded
             .iter()
-            .any(|one| matches!(one.event, Event::RunStarted { .. }))
+            .any(|one| matches!(one.event, Event::Run(RunEvent::Started { .. })))
     );
     assert_eq!(world.state(), RunState::Waiting);
 }

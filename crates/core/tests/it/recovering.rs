@@ -2,6 +2,7 @@
 
 use piton_core::attempt::{RecoveryAction, Report};
 use piton_core::classify::FailureCategory;
+use piton_core::event::SessionEvent;
 use piton_core::recover::{FOLLOWED_MAX, RejectedRule, Rule};
 use piton_core::{Event, ItemState, Node, Outcome, Role, RunState, Stage};
 use piton_simkit::seed::salted;
@@ -145,7 +146,7 @@ fn what_is_left_out_says_why() {
     assert_eq!(item.tries.recovery, None);
     assert_eq!(world.next(), Some("build/s2"));
     let logged = world.journal.iter().any(|recorded| {
-        matches!(&recorded.event, Event::EntryLogged(entry)
+        matches!(&recorded.event, Event::Session(SessionEvent::EntryLogged(entry))
             if entry.kind == piton_core::entry::EntryType::ScopeOverride)
     });
     assert!(logged);

@@ -5,6 +5,7 @@ use piton_core::attempt::{Outcome, Report, ReportedAttempt};
 use piton_core::classify::FailureCategory;
 use piton_core::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use piton_core::entry::{Entry, EntryType};
+use piton_core::event::{AttemptEvent, DecisionEvent};
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::observation::{ActionTaken, Observation, ObservationKind};
 use piton_core::policy::Policy;
@@ -58,7 +59,7 @@ fn what_is_noticed_twice_is_one_learning_with_two_sources() {
     assert_eq!(kinds(&events), ["memory-added"]);
     let related = |events: &[DecodedRecord]| -> Vec<String> {
         let told = events.iter().find_map(|recorded| match &recorded.event {
-            Event::AttemptTold(told) => Some(told.report.observations.clone()),
+            Event::Attempt(AttemptEvent::Reported(told)) => Some(told.report.observations.clone()),
             _ => None,
         });
         let seen = told.expect("it was told");
@@ -246,7 +247,7 @@ fn fail_with_it(world: &mut World, token: u64, times: u32) -> Vec<DecodedRecord>
 
 fn asked(events: &[DecodedRecord]) -> Vec<piton_core::DecisionId> {
     let asked = events.iter().filter_map(|recorded| match &recorded.event {
-        Event::DecisionOpened { decision, .. } => Some(*decision),
+        Event::Decision(DecisionEvent::Opened { decision, .. }) => Some(*decision),
         _ => None,
     });
     asked.collect()

@@ -4,6 +4,7 @@
 use piton_core::attempt::Report;
 use piton_core::checkout::Checkout;
 use piton_core::command::EditAuthor;
+use piton_core::event::RunEvent;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
 use piton_core::lane::{LaneTerms, TargetRow};
@@ -93,7 +94,7 @@ fn each_repository_has_a_target_which_is_recorded_once() {
     let stored = world.ok(target.clone());
     assert!(matches!(
         &stored[..],
-        [recorded] if matches!(&recorded.event, Event::RunTargeted { repository: Some(name), .. } if name == "web")
+        [recorded] if matches!(&recorded.event, Event::Run(RunEvent::Targeted { repository: Some(name), .. }) if name == "web")
     ));
     assert!(world.ok(target).is_empty());
     assert_eq!(tips(&world), ["base", "base of web"]);

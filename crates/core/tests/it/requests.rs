@@ -2,6 +2,7 @@
 //! it is lost.
 
 use piton_core::attempt::{Outcome, Report};
+use piton_core::event::DecisionEvent;
 use piton_core::item::ItemState;
 use piton_core::request::{
     Injection, InsertPosition, Proposals, RequestAnswer, RequestKind, RequestRules, Until,
@@ -629,7 +630,7 @@ fn requests_of_a_plan_that_is_taken_over_are_asked_about() {
     }];
     let told = world.ok(Command::PlanRun(Box::new(taken_over)));
     let opened = told.iter().any(|told| {
-        matches!(&told.event, Event::DecisionOpened { request: Some(request), .. }
+        matches!(&told.event, Event::Decision(DecisionEvent::Opened { request: Some(request), .. })
             if request.id.as_deref() == Some("req-abc123"))
     });
     assert!(opened);

@@ -1,6 +1,7 @@
 //! What is taken in from the files of others: each thing once, whatever name
 //! its writer gave it, and a person is asked once about what was changed.
 
+use piton_core::event::{AttemptEvent, DecisionEvent, MemoryEvent, SessionEvent};
 use std::time::{Duration, Instant};
 
 use piton_core::attempt::{Outcome, Report, ReportedAttempt, Spend, Usage};
@@ -61,16 +62,20 @@ fn learning(id: &str, content: &str) -> ImportedRecord {
 /// The names under which attempts and entries were kept.
 fn names(events: &[DecodedRecord]) -> Vec<String> {
     let name = |recorded: &DecodedRecord| match &recorded.event {
-        Event::AttemptTold(told) => told.name.clone(),
-        Event::EntryLogged(entry) => entry.name.clone(),
+        Event::Attempt(AttemptEvent::Reported(told)) => told.name.clone(),
+        Event::Session(SessionEvent::EntryLogged(entry)) => entry.name.clone(),
         _ => None,
     };
     events.iter().filter_map(name).collect()
 }
 
 fn questions(events: &[DecodedRecord]) -> usize {
-    let is_question =
-        |recorded: &&DecodedRecord| matches!(recorded.event, Event::DecisionOpened { .. });
+    let is_question = |recorded: &&DecodedRecord| {
+        matches!(
+            recorded.event,
+            Event::Decision(DecisionEvent::Opened { .. })
+        )
+    };
     events.iter().filter(is_question).count()
 }
 
@@ -207,7 +212,7 @@ fn case_5_two_learnings_from_one_output_have_different_ids() {
     let ids: Vec<_> = events
         .iter()
         .filter_map(|recorded| match &recorded.event {
-            Event::MemoryAdded(memory) => memory.id.as_deref(),
+            Event::Memory(MemoryEvent::Added(memory)) => memory.id.as_deref(),
             _ => None,
         })
         .collect();
@@ -269,9 +274,9 @@ fn of_two_things_of_one_name_the_one_that_was_edited_is_revised_wherever_it_stan
         matches!(
             kinds[..],
             [
-                Event::AttemptRevised(_),
-                Event::EntryRevised { .. },
-                Event::MemoryRevised(_),
+                Event::Attempt(AttemptEvent::Revised(_)),
+                Event::Session(SessionEvent::EntryRevised { .. }),
+                Event::Memory(MemoryEvent::Revised(_)),
             ]
         ),
         "{events:?}"
@@ -402,7 +407,10 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
         known: ImportPolicy::Take,
         written: Vec::new(),
     })));
-    assert!(matches!(events[0].event, Event::AttemptRevised(_)));
+    assert!(matches!(
+        events[0].event,
+        Event::Attempt(AttemptEvent::Revised(_))
+    ));
     let report = world.tables.attempts().find_map(|row| row.report.clone());
     let report = report.expect("it is over");
     assert_eq!(report.summary.as_deref(), Some("one, mended"));

@@ -11,6 +11,7 @@ mod page;
 mod rows;
 mod secret;
 
+use piton_core::event::{AttemptEvent, MemoryEvent, SessionEvent};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -1387,13 +1388,11 @@ fn count_imported_things(events: &[piton_core::DecodedRecord]) -> usize {
     let is_thing = |recorded: &&piton_core::DecodedRecord| {
         matches!(
             recorded.event,
-            Event::EntryLogged(_)
-                | Event::EntryRevised { .. }
-                | Event::AttemptTold(_)
-                | Event::AttemptRevised(_)
-                | Event::MemoryAdded(_)
-                | Event::MemoryRevised(_)
-                | Event::MemoryRetired { .. }
+            Event::Session(SessionEvent::EntryLogged(_) | SessionEvent::EntryRevised { .. })
+                | Event::Attempt(AttemptEvent::Reported(_) | AttemptEvent::Revised(_))
+                | Event::Memory(
+                    MemoryEvent::Added(_) | MemoryEvent::Revised(_) | MemoryEvent::Retired { .. }
+                )
         )
     };
     events.iter().filter(is_thing).count()

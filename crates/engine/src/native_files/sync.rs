@@ -8,6 +8,7 @@
 //!
 //! The caller holds the lock of the file's stamp.
 
+use piton_core::event::DecisionEvent;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -218,8 +219,12 @@ impl ImportOutcome {
 
 /// Whether events open a question.
 pub(super) fn has_opened_question(events: &[DecodedRecord]) -> bool {
-    let is_question =
-        |recorded: &DecodedRecord| matches!(recorded.event, Event::DecisionOpened { .. });
+    let is_question = |recorded: &DecodedRecord| {
+        matches!(
+            recorded.event,
+            Event::Decision(DecisionEvent::Opened { .. })
+        )
+    };
     events.iter().any(is_question)
 }
 

@@ -5,6 +5,7 @@
 //! those of an attempt, and an agent finds a work tree in which it can change the
 //! branch.
 
+use piton_core::event::{AttemptEvent, ItemEvent};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -29,11 +30,11 @@ pub(super) struct UncommittedProgress {
 
 impl UncommittedProgress {
     fn record_event(&mut self, event: &Event) {
-        if let Event::AttemptEnded { node, report, .. } = event {
+        if let Event::Attempt(AttemptEvent::Ended { node, report, .. }) = event {
             self.files.extend(report.files.iter().flatten().cloned());
             self.record_committed(node, report.commits.iter().flatten().count() > 0);
         }
-        if let Event::CommitEnded { node, commit, .. } = event {
+        if let Event::Item(ItemEvent::CommitEnded { node, commit, .. }) = event {
             self.record_committed(node, commit.is_some());
         }
     }

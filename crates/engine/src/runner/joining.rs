@@ -4,6 +4,7 @@
 //! run keeps the files, merges, and settles what others have left; where that one is
 //! gone, one that joined holds the run.
 
+use piton_core::event::RunEvent;
 use std::time::Duration;
 
 use piton_core::{
@@ -247,7 +248,10 @@ impl Runner<'_, '_> {
             Ok(committed) => {
                 let events = committed.events.iter();
                 let is_lease = |event: &Event| {
-                    matches!(event, Event::LeaseLost { .. } | Event::LeaseTaken { .. })
+                    matches!(
+                        event,
+                        Event::Run(RunEvent::LeaseLost { .. } | RunEvent::LeaseTaken { .. })
+                    )
                 };
                 Ok(events.map(|recorded| &recorded.event).any(is_lease))
             }

@@ -3,6 +3,7 @@
 //! Git is called beside the runner's thread, since a checkout or a `setup` takes
 //! its time. What follows from it is decided by `piton_core::run_loop`.
 
+use piton_core::event::UnitEvent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -760,7 +761,9 @@ impl Runner<'_, '_> {
             return;
         };
         for recorded in events {
-            if let Event::LaneLeft { node, .. } | Event::MergeQueued { node, .. } = &recorded.event
+            if let Event::Unit(
+                UnitEvent::LaneLeft { node, .. } | UnitEvent::MergeQueued { node, .. },
+            ) = &recorded.event
             {
                 lanes.units.remove(node);
                 self.work.sites.unassign_item(node);

@@ -9,6 +9,7 @@
 
 mod message;
 
+use piton_core::event::DecisionEvent;
 use std::fs::{self, File};
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -52,7 +53,7 @@ impl SenderWaker {
         let is_news = matches!(
             notice,
             Notice::Event(recorded, _)
-                if matches!(recorded.event, Event::DecisionOpened { .. } | Event::DecisionRevised { .. })
+                if matches!(recorded.event, Event::Decision(DecisionEvent::Opened { .. } | DecisionEvent::Revised { .. }))
         );
         if let Some(sender) = self.0.as_ref().filter(|_| is_news) {
             // One that has ended early looks no more.

@@ -1,5 +1,6 @@
 //! `piton plan clean`: takes away what a run has of its own beside its work.
 
+use piton_core::event::UnitEvent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -491,7 +492,7 @@ impl RunCleaner<'_> {
             // An event of a newer piton says nothing here.
             let events = page.iter().filter_map(|record| record.decode_event().ok());
             found.extend(events.filter_map(|event| {
-                let Event::LaneLeft { node, saved, .. } = event else {
+                let Event::Unit(UnitEvent::LaneLeft { node, saved, .. }) = event else {
                     return None;
                 };
                 saved.filter(|_| node == *unit)

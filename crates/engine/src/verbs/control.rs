@@ -1,6 +1,7 @@
 //! `piton pause`, `resume`, `stop`, `plan skip`, `plan retry`: control of a run
 //! from any process, while a runner works or none does.
 
+use piton_core::event::ItemEvent;
 use std::fs;
 use std::path::Path;
 
@@ -260,7 +261,7 @@ pub(super) fn apply_command(
 /// The highest of the items that a command added to a plan.
 fn items_added_by(committed: &CommitOutcome) -> Vec<String> {
     let added = committed.events.iter().filter_map(|stored| {
-        let Event::ItemPlanned(planned) = &stored.event else {
+        let Event::Item(ItemEvent::Planned(planned)) = &stored.event else {
             return None;
         };
         let item = &planned.item;

@@ -1,5 +1,6 @@
 //! `piton learn import`: what was remembered elsewhere, a JSON object a line.
 
+use piton_core::event::MemoryEvent;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -90,8 +91,8 @@ pub fn import(
         let kinds = committed.events.iter().map(|recorded| &recorded.event);
         let added = kinds
             .clone()
-            .filter(|event| matches!(event, Event::MemoryAdded(_)));
-        let revised = kinds.filter(|event| matches!(event, Event::MemoryRevised(_)));
+            .filter(|event| matches!(event, Event::Memory(MemoryEvent::Added(_))));
+        let revised = kinds.filter(|event| matches!(event, Event::Memory(MemoryEvent::Revised(_))));
         let (added, revised) = (added.count(), revised.count());
         imported.added += added;
         imported.revised += revised;

@@ -6,6 +6,7 @@
 //! `docs/guide/reading.md`.
 
 use jiff::Timestamp;
+use piton_core::event::{AttemptEvent, ItemEvent};
 use piton_core::evidence::{Basis, Evidence, basis_of_evidence};
 use piton_core::gate::{GateRuns, OutputExcerpt, excerpt_output};
 use piton_core::item::Stage;
@@ -626,7 +627,7 @@ impl ItemView {
 /// none for an event that is about the run, a question or the memory.
 #[must_use]
 pub fn item_of_event(event: &Event, tables: &Tables, now: Timestamp) -> Option<ItemView> {
-    let moved = if let Event::ItemMoved(moved) = event {
+    let moved = if let Event::Item(ItemEvent::Moved(moved)) = event {
         Some((moved.run, &moved.node))
     } else {
         None
@@ -643,14 +644,18 @@ pub fn item_of_event(event: &Event, tables: &Tables, now: Timestamp) -> Option<I
 }
 
 fn node_of_work(event: &Event) -> Option<(RunId, &Node)> {
-    let (Event::AttemptStarted { run, node, .. }
-    | Event::AttemptEnded { run, node, .. }
-    | Event::AttemptJudged { run, node, .. }
-    | Event::GateStarted { run, node, .. }
-    | Event::GateEnded { run, node, .. }
-    | Event::CommitStarted { run, node, .. }
-    | Event::CommitEnded { run, node, .. }
-    | Event::ItemStaged { run, node, .. }) = event
+    let (Event::Attempt(
+        AttemptEvent::Started { run, node, .. }
+        | AttemptEvent::Ended { run, node, .. }
+        | AttemptEvent::Judged { run, node, .. },
+    )
+    | Event::Item(
+        ItemEvent::GateStarted { run, node, .. }
+        | ItemEvent::GateEnded { run, node, .. }
+        | ItemEvent::CommitStarted { run, node, .. }
+        | ItemEvent::CommitEnded { run, node, .. }
+        | ItemEvent::Staged { run, node, .. },
+    )) = event
     else {
         return None;
     };

@@ -1,6 +1,7 @@
 //! `piton learn`: what is worth knowing the next time, added, shown, retired.
 
 use jiff::Timestamp;
+use piton_core::event::MemoryEvent;
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::{Command, Event, Need, Refusal};
 
@@ -29,7 +30,7 @@ pub fn add(world: &World, memory: Memory, told: &mut NoticeSink<'_>) -> Result<M
     };
     let committed = session.execute_command(&Command::AddMemory(Box::new(memory)))?;
     let id = committed.events.into_iter().find_map(|recorded| {
-        if let Event::MemoryAdded(memory) = recorded.event {
+        if let Event::Memory(MemoryEvent::Added(memory)) = recorded.event {
             memory.id
         } else {
             None
@@ -87,10 +88,10 @@ pub fn add_noticed(
         was_known: true,
     };
     for recorded in committed.events {
-        if let Event::MemoryAdded(memory) = recorded.event {
+        if let Event::Memory(MemoryEvent::Added(memory)) = recorded.event {
             noticed.id = memory.id;
             noticed.was_known = false;
-        } else if let Event::MemoryConfirmed { id, .. } = recorded.event {
+        } else if let Event::Memory(MemoryEvent::Confirmed { id, .. }) = recorded.event {
             noticed.id = Some(id);
         }
     }

@@ -2,6 +2,7 @@
 
 use piton_core::Command;
 use piton_core::entry::{ENTRY_TYPES, Entry, EntryRow, EntryType};
+use piton_core::event::SessionEvent;
 use serde_json::Value;
 
 use super::{NoticeSink, create_session, sync_project_files, sync_project_files_at_rest};
@@ -24,7 +25,7 @@ pub fn log(world: &World, entry: Entry, told: &mut NoticeSink<'_>) -> Result<Ent
     let committed = session.execute_command(&Command::LogEntry(Box::new(entry)))?;
     // What it says of a resolution is remembered as well.
     let logged = committed.events.into_iter().find_map(|recorded| {
-        if let piton_core::Event::EntryLogged(entry) = recorded.event {
+        if let piton_core::Event::Session(SessionEvent::EntryLogged(entry)) = recorded.event {
             Some((entry, recorded.record.stamp))
         } else {
             None

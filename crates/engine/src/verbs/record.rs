@@ -9,6 +9,7 @@ mod pictures;
 mod resolve;
 pub(crate) mod unknown_item;
 
+use piton_core::event::AttemptEvent;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -337,7 +338,7 @@ fn store_record(
 
 fn told_attempt(events: Vec<DecodedRecord>) -> Option<Box<ReportedAttempt>> {
     events.into_iter().find_map(|recorded| {
-        if let Event::AttemptTold(told) = recorded.event {
+        if let Event::Attempt(AttemptEvent::Reported(told)) = recorded.event {
             Some(told)
         } else {
             None

@@ -1,6 +1,7 @@
 //! People who give items other checks at any time, and which check of which item has
 //! passed: apart from what the rules make of it.
 
+use piton_core::event::{AttemptEvent, ItemEvent, UnitEvent};
 use std::collections::BTreeSet;
 
 use piton_core::command::EditAuthor;
@@ -128,7 +129,7 @@ impl Sim {
             .filter(|_| !is_seen || unit.is_missing_check())
             .collect();
         let returned = self.count(
-            |event| matches!(event, Event::MergeReturned { node, .. } if *node == unit.node),
+            |event| matches!(event, Event::Unit(UnitEvent::MergeReturned { node, .. }) if *node == unit.node),
         );
         let is_red = self.script.number("changed-check", &unit.node, returned) < 40;
         let is_new = |script: &&String| {
@@ -158,15 +159,15 @@ impl Sim {
         let before = std::mem::replace(&mut self.checks.looked_at, self.world.journal.len());
         for at in before..self.world.journal.len() {
             match &self.world.journal[at].event {
-                Event::AttemptStarted {
+                Event::Attempt(AttemptEvent::Started {
                     node,
                     role: Role::Worker,
                     ..
-                } => {
+                }) => {
                     let node = node.clone();
                     self.checks.passed.retain(|(of, _)| *of != node);
                 }
-                Event::ItemMoved(moved) if moved.to == ItemState::Done => {
+                Event::Item(ItemEvent::Moved(moved)) if moved.to == ItemState::Done => {
                     let item = self.world.item(moved.node.as_str());
                     let is_by_person = level_of_evidence(&item.proof.evidence)
                         == Some(Level::Person)

@@ -1,6 +1,7 @@
 //! Reviewers of what agents made, and that nothing is committed which none of them and
 //! no person approved: apart from what the rules make of it.
 
+use piton_core::event::{AttemptEvent, ItemEvent};
 use std::collections::BTreeSet;
 
 use piton_core::attempt::Report;
@@ -51,11 +52,11 @@ impl Sim {
         self.count(|event| {
             matches!(
                 event,
-                Event::ItemReviewed {
+                Event::Item(ItemEvent::Reviewed {
                     attempt: Some(_),
                     verdict: Some(_),
                     ..
-                }
+                })
             )
         })
     }
@@ -72,19 +73,23 @@ impl Sim {
         let mut reviewers = BTreeSet::new();
         for recorded in &self.world.journal {
             match &recorded.event {
-                Event::AttemptStarted { attempt, role, .. } if *role == Role::Reviewer => {
+                Event::Attempt(AttemptEvent::Started { attempt, role, .. })
+                    if *role == Role::Reviewer =>
+                {
                     reviewers.insert(*attempt);
                 }
-                Event::AttemptEnded { attempt, node, .. } if !reviewers.contains(attempt) => {
+                Event::Attempt(AttemptEvent::Ended { attempt, node, .. })
+                    if !reviewers.contains(attempt) =>
+                {
                     approved.remove(node);
                 }
-                Event::ItemReviewed { node, verdict, .. } => {
+                Event::Item(ItemEvent::Reviewed { node, verdict, .. }) => {
                     match verdict {
                         Some(ReviewVerdict::Approve) => approved.insert(node.clone()),
                         Some(ReviewVerdict::RequestChanges) | None => approved.remove(node),
                     };
                 }
-                Event::CommitStarted { node, .. } if is_reviewed(node) => {
+                Event::Item(ItemEvent::CommitStarted { node, .. }) if is_reviewed(node) => {
                     assert!(approved.contains(node), "{node} is committed unseen");
                 }
                 _ => {}

@@ -1,6 +1,7 @@
 //! A service with pull requests, and people there who merge, close, reopen and write
 //! when they like. It fails now and then, also after it has done what was wanted.
 
+use piton_core::event::UnitEvent;
 use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::merge::MergeState;
@@ -184,7 +185,7 @@ impl Sim {
     pub fn count_taken(&self) -> usize {
         let mut taken = BTreeSet::new();
         for recorded in &self.world.journal {
-            if let Event::PullRequestTaken { node, .. } = &recorded.event {
+            if let Event::Unit(UnitEvent::PullRequestTaken { node, .. }) = &recorded.event {
                 taken.insert(node.clone());
             }
         }

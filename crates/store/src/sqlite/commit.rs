@@ -1,5 +1,6 @@
 //! The one way to write: decide on the rows as they are, append, fold.
 
+use piton_core::event::MemoryEvent;
 use std::collections::BTreeMap;
 
 use piton_core::id::{CommandId, StreamId};
@@ -137,7 +138,7 @@ impl CommitTransaction<'_> {
             if let Some(change) = lease_change_of_event(event, record.stamp.time) {
                 self.apply_lease_change(&change)?;
             }
-            if let Event::MemoryAdded(memory) = event {
+            if let Event::Memory(MemoryEvent::Added(memory)) = event {
                 self.record_memory_number(memory)?;
             }
             failpoint::point("commit.event");

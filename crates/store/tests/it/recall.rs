@@ -2,6 +2,7 @@
 //! remembered, revised and retired before.
 
 use piton_core::Command;
+use piton_core::event::MemoryEvent;
 use piton_core::memory::{Memory, MemoryKind};
 use piton_core::recall::{CandidateSet, Query};
 use piton_core::redact::Redactor;
@@ -76,7 +77,7 @@ fn act(chance: &mut Chance, known: &mut Vec<String>, subjects: &mut [&mut Subjec
     let told: Option<Vec<piton_core::Event>> = events(&one);
     assert_eq!(told, events(&other));
     for event in told.into_iter().flatten() {
-        if let piton_core::Event::MemoryAdded(memory) = event {
+        if let piton_core::Event::Memory(MemoryEvent::Added(memory)) = event {
             known.extend(memory.id);
         }
     }

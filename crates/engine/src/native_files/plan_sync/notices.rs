@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use piton_core::event::ItemChange;
+use piton_core::event::{DecisionEvent, ItemChange, ItemEvent, RunEvent};
 use piton_core::{
     DecisionKind, DecodedRecord, Edit, Event, ItemRow, ItemState, Need, Node, RunRow, RunState,
     Tables, Verb,
@@ -100,16 +100,16 @@ pub(super) fn settled_notices(
     events: &[DecodedRecord],
 ) -> Vec<FileNotice> {
     let said = events.iter().filter_map(|one| {
-        let (decision, left, becomes) = if let Event::DecisionMade {
+        let (decision, left, becomes) = if let Event::Decision(DecisionEvent::Made {
             decision,
             verb: Verb::Settled,
             ..
-        } = &one.event
+        }) = &one.event
         {
             (decision, &[][..], "is settled")
-        } else if let Event::DecisionRevised {
+        } else if let Event::Decision(DecisionEvent::Revised {
             decision, edits, ..
-        } = &one.event
+        }) = &one.event
         {
             (decision, &**edits, "asks about the rest")
         } else {
@@ -154,22 +154,20 @@ fn import_count_notice(file: &str, count: usize, fields: &str) -> Option<FileNot
 /// with what is asked about, and with what was taken: it counts where it is alone.
 fn count_plan_changes(events: &[DecodedRecord]) -> usize {
     let is_of_format = |event: &Event| {
-        matches!(event, Event::ItemChanged(changed) if matches!(changed.change, ItemChange::Native(_)))
-            || matches!(event, Event::RunChanged(changed) if changed.policy.is_none())
+        matches!(event, Event::Item(ItemEvent::Changed(changed)) if matches!(changed.change, ItemChange::Native(_)))
+            || matches!(event, Event::Run(RunEvent::Changed(changed)) if changed.policy.is_none())
     };
     let is_change = |event: &Event| {
         matches!(
             event,
-            Event::ItemPlanned(_)
-                | Event::ItemChanged(_)
-                | Event::ItemsPlaced(_)
-                | Event::RunChanged(_)
+            Event::Item(ItemEvent::Planned(_) | ItemEvent::Changed(_) | ItemEvent::Placed(_))
+                | Event::Run(RunEvent::Changed(_))
         )
     };
     let is_question = |event: &Event| {
         matches!(
             event,
-            Event::DecisionOpened { .. } | Event::DecisionRevised { .. }
+            Event::Decision(DecisionEvent::Opened { .. } | DecisionEvent::Revised { .. })
         )
     };
     let events = || events.iter().map(|one| &one.event);
@@ -222,7 +220,7 @@ pub(super) fn removed_items_notices<'t>(
 
 /// The item that an event says was claimed.
 pub(super) fn need_of_claimed_item(recorded: &DecodedRecord) -> Option<Need> {
-    let Event::ItemClaimed { run, node, .. } = &recorded.event else {
+    let Event::Item(ItemEvent::Claimed { run, node, .. }) = &recorded.event else {
         return None;
     };
     Some(Need::Line(*run, node.clone()))
@@ -237,11 +235,11 @@ pub(crate) fn describe_claimed_item(item: &ItemRow, file: &str) -> String {
 /// That edits may be an agent's and are not in force.
 pub(super) fn doubted_edits_notices(file: &str, events: &[DecodedRecord]) -> Vec<FileNotice> {
     let counts = events.iter().filter_map(|one| {
-        let Event::DecisionOpened {
+        let Event::Decision(DecisionEvent::Opened {
             decision_kind: DecisionKind::AgentEdit,
             edits,
             ..
-        } = &one.event
+        }) = &one.event
         else {
             return None;
         };

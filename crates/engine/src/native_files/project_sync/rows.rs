@@ -1,5 +1,6 @@
 //! What a file does not show yet: the rows that moved since it was written.
 
+use piton_core::event::{AttemptEvent, MemoryEvent, SessionEvent};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use piton_core::call::AgentCall;
@@ -254,7 +255,9 @@ impl ChangedRowKeys {
             at = last.stamp.position;
             for record in &page {
                 match record.decode_event() {
-                    Ok(Event::CallNoted(noted)) => self.add_call(noted.call, record.stamp.time),
+                    Ok(Event::Session(SessionEvent::CallNoted(noted))) => {
+                        self.add_call(noted.call, record.stamp.time)
+                    }
                     Ok(event) => self.add_event(&event, record.stamp.position),
                     Err(_) => {}
                 }
@@ -276,70 +279,42 @@ impl ChangedRowKeys {
 
     fn add_event(&mut self, event: &Event, position: u64) {
         match event {
-            Event::EntryLogged(_) => record_row(&mut self.entries, position, true),
-            Event::EntryRevised { position, .. } => record_row(&mut self.entries, *position, false),
+            Event::Session(SessionEvent::EntryLogged(_)) => {
+                record_row(&mut self.entries, position, true)
+            }
+            Event::Session(SessionEvent::EntryRevised { position, .. }) => {
+                record_row(&mut self.entries, *position, false)
+            }
             // One whose outcome waited for its check was not shown before.
-            Event::AttemptEnded { attempt, run, .. }
-            | Event::AttemptJudged { attempt, run, .. } => {
+            Event::Attempt(
+                AttemptEvent::Ended { attempt, run, .. }
+                | AttemptEvent::Judged { attempt, run, .. },
+            ) => {
                 record_row(&mut self.attempts, *attempt, true);
                 self.runs.insert(*run);
             }
-            Event::AttemptTold(told) => record_row(&mut self.attempts, told.attempt, true),
-            Event::AttemptRevised(told) => record_row(&mut self.attempts, told.attempt, false),
-            Event::MemoryAdded(memory) => self.add_memory(memory.id.iter(), true),
-            Event::MemoryRevised(memory) => self.add_memory(memory.id.iter(), false),
-            Event::MemoryRetired { id, .. } | Event::MemoryConfirmed { id, .. } => {
+            Event::Attempt(AttemptEvent::Reported(told)) => {
+                record_row(&mut self.attempts, told.attempt, true)
+            }
+            Event::Attempt(AttemptEvent::Revised(told)) => {
+                record_row(&mut self.attempts, told.attempt, false)
+            }
+            Event::Memory(MemoryEvent::Added(memory)) => self.add_memory(memory.id.iter(), true),
+            Event::Memory(MemoryEvent::Revised(memory)) => self.add_memory(memory.id.iter(), false),
+            Event::Memory(MemoryEvent::Retired { id, .. } | MemoryEvent::Confirmed { id, .. }) => {
                 self.add_memory([id], false);
             }
             // How often it was used is shown; what came of it is not.
-            Event::MemoryUsed { ids, .. } => self.add_memory(ids, false),
-            Event::MemoryJudged { .. } => {}
-            Event::RunPlanned(_)
-            | Event::ItemPlanned(_)
-            | Event::LeaseTaken { .. }
-            | Event::LeaseLost { .. }
-            | Event::LeaseReleased { .. }
-            | Event::RunStarted { .. }
-            | Event::RunTargeted { .. }
-            | Event::LanesEntered { .. }
-            | Event::LandStarted { .. }
-            | Event::RunLanded { .. }
-            | Event::LaneTaken { .. }
-            | Event::LaneLeft { .. }
-            | Event::MergeQueued { .. }
-            | Event::MergeStarted { .. }
-            | Event::MergePassed { .. }
-            | Event::MergeReturned { .. }
-            | Event::MergeEnded { .. }
-            | Event::PullRequestAsked { .. }
-            | Event::PullRequestTaken { .. }
-            | Event::PullRequestOpened { .. }
-            | Event::PullRequestSeen { .. }
-            | Event::RunMoved { .. }
-            | Event::RunAsked { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptAnswered { .. }
-            | Event::ItemClaimed { .. }
-            | Event::GateStarted { .. }
-            | Event::GateEnded { .. }
-            | Event::CommitStarted { .. }
-            | Event::CommitEnded { .. }
-            | Event::ItemMoved(_)
-            | Event::ItemStaged { .. }
-            | Event::ItemSkipAsked { .. }
-            | Event::DecisionOpened { .. }
-            | Event::DecisionRevised { .. }
-            | Event::DecisionMade { .. }
-            | Event::DecisionDeferred { .. }
-            | Event::ItemChanged(_)
-            | Event::ItemsPlaced(_)
-            | Event::RunChanged(_)
-            | Event::BlockerResolved { .. }
-            | Event::CallNoted(_)
-            | Event::NotificationStarted { .. }
-            | Event::NotificationEnded { .. }
-            | Event::ItemReviewed { .. }
-            | Event::FaceTurned { .. } => {}
+            Event::Memory(MemoryEvent::Used { ids, .. }) => self.add_memory(ids, false),
+            Event::Memory(MemoryEvent::Judged { .. }) => {}
+            Event::Run(_)
+            | Event::Item(_)
+            | Event::Unit(_)
+            | Event::Attempt(AttemptEvent::Started { .. } | AttemptEvent::Answered { .. })
+            | Event::Decision(_)
+            | Event::Session(SessionEvent::BlockerResolved { .. } | SessionEvent::CallNoted(_))
+            | Event::Notification(_)
+            | Event::File(_) => {}
         }
     }
 
