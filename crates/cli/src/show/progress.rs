@@ -20,16 +20,188 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
 /// The line for an event, if people want to see it.
 pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
-    let time = recorded.record.stamp.time;
     match &recorded.event {
-        Event::Attempt(AttemptEvent::Started {
+        Event::Run(event) => render_run_event(event),
+        Event::Item(event) => render_item_event(event, recorded, tables),
+        Event::Unit(event) => render_unit_event(event, recorded, tables),
+        Event::Attempt(event) => render_attempt_event(event, recorded, tables),
+        Event::Decision(event) => render_decision_event(event, recorded, tables),
+        Event::Memory(_) | Event::Session(_) | Event::File(_) | Event::Notification(_) => None,
+    }
+}
+
+fn render_run_event(event: &RunEvent) -> Option<String> {
+    match event {
+        RunEvent::Moved {
+            to, pause, reason, ..
+        } => run_line(*to, pause.as_ref(), reason.as_deref()),
+        RunEvent::Planned(_)
+        | RunEvent::LeaseTaken { .. }
+        | RunEvent::LeaseLost { .. }
+        | RunEvent::LeaseReleased { .. }
+        | RunEvent::Started { .. }
+        | RunEvent::Targeted { .. }
+        | RunEvent::LanesEntered { .. }
+        | RunEvent::LandStarted { .. }
+        | RunEvent::Landed { .. }
+        | RunEvent::Asked { .. }
+        | RunEvent::Changed(_) => None,
+    }
+}
+
+fn render_item_event(
+    event: &ItemEvent,
+    recorded: &DecodedRecord,
+    tables: &Tables,
+) -> Option<String> {
+    let time = recorded.record.stamp.time;
+    match event {
+        ItemEvent::GateEnded {
+            node,
+            report,
+            evidence: None,
+            ..
+        } if !report.interrupted && is_before_first_attempt(tables, recorded) => {
+            let what = if report.passed { "passes" } else { "fails" };
+            Some(format!(
+                "  {DIM}check of {node} {what} before the first attempt{DIM:#}"
+            ))
+        }
+        ItemEvent::GateEnded { node, report, .. } if report.passed => {
+            Some(format!("  {DIM}check of {node} passed{DIM:#}"))
+        }
+        ItemEvent::GateEnded { node, report, .. } if !report.interrupted => {
+            let check = recorded_item(tables, recorded).and_then(CheckView::of_item);
+            let printed = check.map_or_else(String::new, |check| render_check_output(&check));
+            Some(format!(
+                "{YELLOW}!{YELLOW:#} check of {node} failed{}{printed}",
+                colon_suffix(report.error.as_deref())
+            ))
+        }
+        ItemEvent::CommitEnded {
+            node,
+            commit: Some(commit),
+            ..
+        } => {
+            let short: String = commit.chars().take(10).collect();
+            Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
+        }
+        // What a person says of it is told where that is said.
+        ItemEvent::Reviewed { attempt: None, .. } => None,
+        ItemEvent::Reviewed {
+            node,
+            by,
+            verdict,
+            why,
+            ..
+        } => {
+            let why = colon_suffix(why.as_deref());
+            Some(match verdict {
+                Some(ReviewVerdict::Approve) => format!("  {DIM}{by} approves {node}{DIM:#}"),
+                Some(ReviewVerdict::RequestChanges) => {
+                    format!("{YELLOW}!{YELLOW:#} {by} wants changes of {node}{why}")
+                }
+                None => format!("{YELLOW}!{YELLOW:#} {node}, reviewing it{why}"),
+            })
+        }
+        ItemEvent::Moved(moved) => {
+            let item = tables.item(moved.run, &moved.node);
+            let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
+            moved_line(
+                moved,
+                leaf,
+                time,
+                item.and_then(|item| item.summary.as_deref()),
+                tables,
+            )
+        }
+        ItemEvent::Planned(_)
+        | ItemEvent::Claimed { .. }
+        | ItemEvent::GateStarted { .. }
+        | ItemEvent::GateEnded { .. }
+        | ItemEvent::CommitStarted { .. }
+        | ItemEvent::CommitEnded { .. }
+        | ItemEvent::Staged { .. }
+        | ItemEvent::SkipAsked { .. }
+        | ItemEvent::Changed(_)
+        | ItemEvent::Placed(_) => None,
+    }
+}
+
+fn render_unit_event(
+    event: &UnitEvent,
+    recorded: &DecodedRecord,
+    tables: &Tables,
+) -> Option<String> {
+    match event {
+        UnitEvent::LaneLeft {
+            saved: Some(saved), ..
+        } => unmerged_work_line(tables, recorded, saved),
+        UnitEvent::MergeEnded {
+            made: None,
+            at: None,
+            ..
+        } => {
+            let work = recorded_item(tables, recorded)?
+                .work
+                .unit
+                .as_ref()?
+                .work
+                .clone();
+            unmerged_work_line(tables, recorded, &work?)
+        }
+        UnitEvent::MergeReturned {
+            why: MergeReturn::Unchecked { .. },
+            ..
+        } => None,
+        UnitEvent::MergeReturned { node, why, .. } => Some(format!(
+            "{YELLOW}!{YELLOW:#} {node} goes back to an agent: {}",
+            why.describe_reason()
+        )),
+        UnitEvent::MergeEnded {
+            node,
+            made: Some(made),
+            ..
+        } => {
+            let short: String = made.commit.chars().take(10).collect();
+            Some(format!("  {DIM}{node} merged as {short}{DIM:#}"))
+        }
+        UnitEvent::PullRequestOpened {
+            node, number, url, ..
+        } => Some(format!(
+            "  {DIM}{node} is in pull request #{number}:{DIM:#} {url}"
+        )),
+        UnitEvent::PullRequestTaken {
+            node, number, url, ..
+        } => Some(format!(
+            "  {DIM}{node} goes on with pull request #{number}:{DIM:#} {url}"
+        )),
+        UnitEvent::PullRequestSeen { node, news, .. } => pull_request_line(node, news),
+        UnitEvent::LaneTaken { .. }
+        | UnitEvent::LaneLeft { .. }
+        | UnitEvent::MergeQueued { .. }
+        | UnitEvent::MergeStarted { .. }
+        | UnitEvent::MergePassed { .. }
+        | UnitEvent::MergeEnded { .. }
+        | UnitEvent::PullRequestAsked { .. } => None,
+    }
+}
+
+fn render_attempt_event(
+    event: &AttemptEvent,
+    recorded: &DecodedRecord,
+    tables: &Tables,
+) -> Option<String> {
+    let time = recorded.record.stamp.time;
+    match event {
+        AttemptEvent::Started {
             node,
             number,
             role,
             model,
             hook,
             ..
-        }) => {
+        } => {
             let what = match role {
                 Role::Worker if *number > 1 => format!(", attempt {number}"),
                 Role::Worker => String::new(),
@@ -62,17 +234,13 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
                 "{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}{title}"
             ))
         }
-        Event::Attempt(AttemptEvent::Ended { report, node, .. })
-            if report.outcome == Outcome::Interrupted =>
-        {
+        AttemptEvent::Ended { report, node, .. } if report.outcome == Outcome::Interrupted => {
             Some(format!(
                 "{YELLOW}-{YELLOW:#} {node} interrupted{}",
                 colon_suffix(report.error.as_deref())
             ))
         }
-        Event::Attempt(AttemptEvent::Ended { report, node, .. })
-            if report.outcome != Outcome::Completed =>
-        {
+        AttemptEvent::Ended { report, node, .. } if report.outcome != Outcome::Completed => {
             let item = recorded_item(tables, recorded)?;
             let mut hooks = item.work.hook_runs.iter();
             let hook = hooks.find(|run| run.end.as_ref().is_some_and(|end| end.at == time))?;
@@ -82,163 +250,30 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
                 colon_suffix(report.error.as_deref())
             ))
         }
-        Event::Item(ItemEvent::GateEnded {
-            node,
-            report,
-            evidence: None,
-            ..
-        }) if !report.interrupted && is_before_first_attempt(tables, recorded) => {
-            let what = if report.passed { "passes" } else { "fails" };
-            Some(format!(
-                "  {DIM}check of {node} {what} before the first attempt{DIM:#}"
-            ))
-        }
-        Event::Item(ItemEvent::GateEnded { node, report, .. }) if report.passed => {
-            Some(format!("  {DIM}check of {node} passed{DIM:#}"))
-        }
-        Event::Item(ItemEvent::GateEnded { node, report, .. }) if !report.interrupted => {
-            let check = recorded_item(tables, recorded).and_then(CheckView::of_item);
-            let printed = check.map_or_else(String::new, |check| render_check_output(&check));
-            Some(format!(
-                "{YELLOW}!{YELLOW:#} check of {node} failed{}{printed}",
-                colon_suffix(report.error.as_deref())
-            ))
-        }
-        Event::Item(ItemEvent::CommitEnded {
-            node,
-            commit: Some(commit),
-            ..
-        }) => {
-            let short: String = commit.chars().take(10).collect();
-            Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
-        }
-        Event::Unit(UnitEvent::LaneLeft {
-            saved: Some(saved), ..
-        }) => unmerged_work_line(tables, recorded, saved),
-        Event::Unit(UnitEvent::MergeEnded {
-            made: None,
-            at: None,
-            ..
-        }) => {
-            let work = recorded_item(tables, recorded)?
-                .work
-                .unit
-                .as_ref()?
-                .work
-                .clone();
-            unmerged_work_line(tables, recorded, &work?)
-        }
-        Event::Unit(UnitEvent::MergeReturned {
-            why: MergeReturn::Unchecked { .. },
-            ..
-        }) => None,
-        Event::Unit(UnitEvent::MergeReturned { node, why, .. }) => Some(format!(
-            "{YELLOW}!{YELLOW:#} {node} goes back to an agent: {}",
-            why.describe_reason()
-        )),
-        Event::Unit(UnitEvent::MergeEnded {
-            node,
-            made: Some(made),
-            ..
-        }) => {
-            let short: String = made.commit.chars().take(10).collect();
-            Some(format!("  {DIM}{node} merged as {short}{DIM:#}"))
-        }
-        Event::Unit(UnitEvent::PullRequestOpened {
-            node, number, url, ..
-        }) => Some(format!(
-            "  {DIM}{node} is in pull request #{number}:{DIM:#} {url}"
-        )),
-        Event::Unit(UnitEvent::PullRequestTaken {
-            node, number, url, ..
-        }) => Some(format!(
-            "  {DIM}{node} goes on with pull request #{number}:{DIM:#} {url}"
-        )),
-        Event::Unit(UnitEvent::PullRequestSeen { node, news, .. }) => pull_request_line(node, news),
-        // What a person says of it is told where that is said.
-        Event::Item(ItemEvent::Reviewed { attempt: None, .. }) => None,
-        Event::Item(ItemEvent::Reviewed {
-            node,
-            by,
-            verdict,
-            why,
-            ..
-        }) => {
-            let why = colon_suffix(why.as_deref());
-            Some(match verdict {
-                Some(ReviewVerdict::Approve) => format!("  {DIM}{by} approves {node}{DIM:#}"),
-                Some(ReviewVerdict::RequestChanges) => {
-                    format!("{YELLOW}!{YELLOW:#} {by} wants changes of {node}{why}")
-                }
-                None => format!("{YELLOW}!{YELLOW:#} {node}, reviewing it{why}"),
-            })
-        }
-        Event::Item(ItemEvent::Moved(moved)) => {
-            let item = tables.item(moved.run, &moved.node);
-            let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
-            moved_line(
-                moved,
-                leaf,
-                time,
-                item.and_then(|item| item.summary.as_deref()),
-                tables,
-            )
-        }
-        Event::Run(RunEvent::Moved {
-            to, pause, reason, ..
-        }) => run_line(*to, pause.as_ref(), reason.as_deref()),
-        Event::Decision(DecisionEvent::Made {
+        AttemptEvent::Ended { .. }
+        | AttemptEvent::Judged { .. }
+        | AttemptEvent::Answered { .. }
+        | AttemptEvent::Reported(_)
+        | AttemptEvent::Revised(_) => None,
+    }
+}
+
+fn render_decision_event(
+    event: &DecisionEvent,
+    recorded: &DecodedRecord,
+    tables: &Tables,
+) -> Option<String> {
+    match event {
+        DecisionEvent::Made {
             decision,
             verb: Verb::Settled,
             why,
             ..
-        }) => settled_decision_line(recorded, tables, *decision, why.as_deref()),
-        Event::Run(
-            RunEvent::Planned(_)
-            | RunEvent::LeaseTaken { .. }
-            | RunEvent::LeaseLost { .. }
-            | RunEvent::LeaseReleased { .. }
-            | RunEvent::Started { .. }
-            | RunEvent::Targeted { .. }
-            | RunEvent::LanesEntered { .. }
-            | RunEvent::LandStarted { .. }
-            | RunEvent::Landed { .. }
-            | RunEvent::Asked { .. }
-            | RunEvent::Changed(_),
-        )
-        | Event::Item(
-            ItemEvent::Planned(_)
-            | ItemEvent::Claimed { .. }
-            | ItemEvent::GateStarted { .. }
-            | ItemEvent::GateEnded { .. }
-            | ItemEvent::CommitStarted { .. }
-            | ItemEvent::CommitEnded { .. }
-            | ItemEvent::Staged { .. }
-            | ItemEvent::SkipAsked { .. }
-            | ItemEvent::Changed(_)
-            | ItemEvent::Placed(_),
-        )
-        | Event::Unit(
-            UnitEvent::LaneTaken { .. }
-            | UnitEvent::LaneLeft { .. }
-            | UnitEvent::MergeQueued { .. }
-            | UnitEvent::MergeStarted { .. }
-            | UnitEvent::MergePassed { .. }
-            | UnitEvent::MergeEnded { .. }
-            | UnitEvent::PullRequestAsked { .. },
-        )
-        | Event::Attempt(
-            AttemptEvent::Ended { .. }
-            | AttemptEvent::Judged { .. }
-            | AttemptEvent::Answered { .. }
-            | AttemptEvent::Reported(_)
-            | AttemptEvent::Revised(_),
-        )
-        | Event::Decision(_)
-        | Event::Session(_)
-        | Event::Memory(_)
-        | Event::Notification(_)
-        | Event::File(_) => None,
+        } => settled_decision_line(recorded, tables, *decision, why.as_deref()),
+        DecisionEvent::Opened { .. }
+        | DecisionEvent::Revised { .. }
+        | DecisionEvent::Made { .. }
+        | DecisionEvent::Deferred { .. } => None,
     }
 }
 

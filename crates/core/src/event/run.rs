@@ -286,3 +286,24 @@ fn visit_run_planned(planned: &mut RunPlanned, each: TextVisitor<'_>) {
     visit_native(native, each);
     visit_policy(policy, each);
 }
+
+impl RunEvent {
+    /// The run.
+    #[must_use]
+    pub fn run(&self) -> RunId {
+        match self {
+            Self::Planned(planned) => planned.run,
+            Self::Changed(changed) => changed.run,
+            Self::LeaseTaken { run, .. }
+            | Self::LeaseLost { run, .. }
+            | Self::LeaseReleased { run, .. }
+            | Self::Started { run, .. }
+            | Self::Targeted { run, .. }
+            | Self::LanesEntered { run, .. }
+            | Self::LandStarted { run, .. }
+            | Self::Landed { run, .. }
+            | Self::Moved { run, .. }
+            | Self::Asked { run, .. } => *run,
+        }
+    }
+}

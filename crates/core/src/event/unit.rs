@@ -294,3 +294,23 @@ impl UnitEvent {
         }
     }
 }
+
+impl UnitEvent {
+    /// The run, and the node of the unit.
+    #[must_use]
+    pub fn unit(&self) -> (RunId, &Node) {
+        match self {
+            Self::LaneTaken { run, node, .. }
+            | Self::LaneLeft { run, node, .. }
+            | Self::MergeQueued { run, node, .. }
+            | Self::MergeStarted { run, node, .. }
+            | Self::MergePassed { run, node }
+            | Self::MergeReturned { run, node, .. }
+            | Self::MergeEnded { run, node, .. }
+            | Self::PullRequestAsked { run, node, .. }
+            | Self::PullRequestTaken { run, node, .. }
+            | Self::PullRequestOpened { run, node, .. }
+            | Self::PullRequestSeen { run, node, .. } => (*run, node),
+        }
+    }
+}
