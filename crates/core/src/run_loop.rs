@@ -466,13 +466,30 @@ pub struct RunLoop {
     refusals: u32,
     /// What all other runs of the project have used.
     elsewhere: BudgetUse,
-    /// The items that attempts under way have marked as done.
-    claimed: Vec<(AttemptId, Node)>,
-    /// The items that attempts have marked as done which are over: their checks
-    /// may prove it.
-    to_check: Vec<Node>,
+    claims: ClaimWatch,
     waits: WaitWatch,
     pull_requests: PullRequestWatch,
+}
+
+/// The items that attempts have marked as done beside their own.
+#[derive(Clone, Debug, Default)]
+struct ClaimWatch {
+    /// By attempts that are under way.
+    open: Vec<(AttemptId, Node)>,
+    /// By attempts that are over: the checks of these items may prove it.
+    to_check: Vec<Node>,
+}
+
+impl ClaimWatch {
+    fn from_tables(tables: &Tables, run: RunId) -> Self {
+        let over = tables
+            .tree(run)
+            .filter(|item| is_claimed_by_ended_attempt(item));
+        Self {
+            open: tables.tree(run).filter_map(open_claim_of_item).collect(),
+            to_check: over.map(|item| item.node.clone()).collect(),
+        }
+    }
 }
 
 /// The attempt that claims an item and has not ended.
@@ -552,11 +569,7 @@ impl RunLoop {
     #[must_use]
     pub fn new(run: RunId, token: u64, options: RunLoopOptions, tables: Tables) -> Self {
         let left_open = items_with_unsettled_work(&tables, run);
-        let claimed = tables.tree(run).filter_map(open_claim_of_item).collect();
-        let over = tables
-            .tree(run)
-            .filter(|item| is_claimed_by_ended_attempt(item));
-        let to_check = over.map(|item| item.node.clone()).collect();
+        let claims = ClaimWatch::from_tables(&tables, run);
         Self {
             left_open,
             run,
@@ -575,8 +588,7 @@ impl RunLoop {
             fault: None,
             refusals: 0,
             elsewhere: BudgetUse::default(),
-            claimed,
-            to_check,
+            claims,
             waits: WaitWatch::default(),
             pull_requests: PullRequestWatch::default(),
         }
@@ -741,9 +753,11 @@ impl RunLoop {
             }
             if let Event::Item(ItemEvent::Claimed { node, .. }) = &recorded.event {
                 let row = self.tables.item(self.run, node);
-                self.claimed.extend(row.and_then(open_claim_of_item));
+                self.claims.open.extend(row.and_then(open_claim_of_item));
                 let over = row.filter(|row| is_claimed_by_ended_attempt(row));
-                self.to_check.extend(over.map(|row| row.node.clone()));
+                self.claims
+                    .to_check
+                    .extend(over.map(|row| row.node.clone()));
             }
             // A unit of which a person looks at the work is one that was worked on. So is
             // one whose work is in a pull request.
@@ -1320,9 +1334,9 @@ impl RunLoop {
     fn start_claim_check(&mut self) -> Option<Vec<Effect>> {
         // In lanes the check of another item has no place to run.
         if self.run().is_some_and(|row| row.branches.lanes.is_some()) {
-            self.to_check.clear();
+            self.claims.to_check.clear();
         }
-        while let Some(node) = self.to_check.pop() {
+        while let Some(node) = self.claims.to_check.pop() {
             let item = self.tables.item(self.run, &node);
             let Some(before) = item.and_then(|item| self.find_failure_before_claim(item)) else {
                 continue;

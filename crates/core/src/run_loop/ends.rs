@@ -249,9 +249,9 @@ impl RunLoop {
         report: Box<Report>,
         recovery: Option<Box<Recovery>>,
     ) -> Vec<Effect> {
-        let all = std::mem::take(&mut self.claimed).into_iter();
+        let all = std::mem::take(&mut self.claims.open).into_iter();
         let (own, others) = all.partition(|(by, _)| *by == attempt);
-        self.claimed = others;
+        self.claims.open = others;
         let own: Vec<(AttemptId, Node)> = own;
         let claimed = own.into_iter().map(|(_, node)| node).collect();
         let command = Command::EndAttempt {
