@@ -8,21 +8,10 @@
 //! is there.
 
 mod mentions;
+mod missing_thing;
 
 use self::mentions::{ClaimMention, find_mentions, strip_punctuation};
-
-/// Something that a blocker says is not there.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MissingThing {
-    /// An environment variable is not set.
-    Variable(String),
-    /// A file or a folder is not there.
-    File(String),
-    /// A command cannot be found.
-    Command(String),
-    /// Nothing listens at a port of this machine.
-    Port(u16),
-}
+pub use self::missing_thing::MissingThing;
 
 /// What looking showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,6 +33,7 @@ mod line;
 mod line_pattern;
 mod meaning;
 mod names;
+mod piece;
 mod query;
 mod score;
 mod similarity;

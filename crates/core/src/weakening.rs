@@ -10,6 +10,7 @@
 //! whose body was emptied is still one, and a loop that makes tests is one.
 //! Where the texts come from: see `piton_engine::git`.
 
+mod counting;
 mod definition;
 mod entry;
 mod language;
@@ -21,9 +22,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use self::counting::{TestCount, count_tests, has_countable_tests};
 pub use self::definition::{entry_text, follow_check_entries};
 pub use self::entry::{CheckEntry, check_entries};
-pub use self::language::{Language, TestCount, count_tests, has_countable_tests};
+pub use self::language::Language;
 pub use self::languages::LANGUAGES;
 
 /// Most entries of which a change is kept.

@@ -1,6 +1,6 @@
 //! What a text names that can be looked up, recognised by its form.
 
-use super::MissingThing;
+use super::missing_thing::MissingThing;
 
 /// Something that is named.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::MemoryView;
+use super::memory_view::MemoryView;
 use super::statement::{Statement, parse_statements};
 use crate::memory::MemoryKind;
 

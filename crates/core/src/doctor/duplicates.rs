@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::MemoryView;
+use super::memory_view::MemoryView;
 use crate::memory::MemoryKind;
 use crate::recall::{ALIKE_FROM, ComparableDocument, MemoryDocument, document_similarity};
 

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::token::is_error_code;
+use super::piece::is_error_code;
 
 /// A code, and the class of codes in which it excludes the others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

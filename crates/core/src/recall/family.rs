@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
-use super::token::{PieceKind, RecallToken, TokenKind, TokenPiece, split_pieces};
+use super::piece::{PieceKind, TokenPiece, split_pieces};
 
 /// A way to say it, word by word, and the families that it belongs to.
 type FamilyPhrase = (Vec<String>, Vec<&'static str>);
@@ -48,7 +48,7 @@ fn compared_words<'a>(way: &str, pieces: &'a [TokenPiece]) -> Vec<&'a str> {
 }
 
 /// The families that a line belongs to, by name, each once.
-pub(super) fn families_of_pieces(pieces: &[TokenPiece]) -> impl Iterator<Item = RecallToken> {
+pub(super) fn families_of_pieces(pieces: &[TokenPiece]) -> impl Iterator<Item = &'static str> {
     let mut found: BTreeSet<&'static str> = BTreeSet::new();
     let words: Vec<&TokenPiece> = pieces
         .iter()
@@ -81,11 +81,7 @@ pub(super) fn families_of_pieces(pieces: &[TokenPiece]) -> impl Iterator<Item = 
             }
         }
     }
-    found.into_iter().map(|name| RecallToken {
-        text: format!("={name}"),
-        kind: TokenKind::Family,
-        said: name.replace('-', " "),
-    })
+    found.into_iter()
 }
 
 #[cfg(test)]
@@ -94,14 +90,10 @@ mod tests {
 
     #[test]
     fn a_name_in_the_table_is_not_its_parts() {
-        let families = |line: &str| {
-            families_of_pieces(&split_pieces(line))
-                .map(|token| token.text)
-                .collect::<Vec<_>>()
-        };
+        let families = |line: &str| families_of_pieces(&split_pieces(line)).collect::<Vec<_>>();
         assert_eq!(families("src/cart.spec.ts"), [] as [&str; 0]);
-        assert_eq!(families("error TS2307"), ["=no-import"]);
-        assert_eq!(families("error[E0382]"), ["=moved"]);
+        assert_eq!(families("error TS2307"), ["no-import"]);
+        assert_eq!(families("error[E0382]"), ["moved"]);
     }
 
     #[test]

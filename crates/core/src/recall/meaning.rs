@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{normalize_name, trim_punctuation};
-use super::token::{is_stop_word, split_pieces};
+use super::piece::split_pieces;
+use super::token::is_stop_word;
 
 /// Words that turn the next word that says something, and how they do it.
 const TURNS: &[(&str, &[&str])] = &[

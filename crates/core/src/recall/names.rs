@@ -4,7 +4,8 @@
 //! For finding something again one port is as good as another. For telling
 //! whether two texts say the same, 5432 is not 5433.
 
-use super::token::{is_run_specific, is_stop_word};
+use super::piece::is_run_specific;
+use super::token::is_stop_word;
 
 /// A word without what surrounds it: quotes, brackets, what ends a sentence.
 pub(crate) fn trim_punctuation(word: &str) -> &str {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::counting::count_tests;
 use super::entry::{CheckEntry, entries_of_command};
-use super::language::count_tests;
 
 /// Most entries that the checks of an item are taken to have.
 const ENTRIES_MAX: usize = 64;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::language::has_countable_tests;
+use super::counting::has_countable_tests;
 use super::shell::{ShellCommand, UNKNOWN, is_assignment, join_path, shell_commands};
 
 /// A command within a command is looked into so deep.

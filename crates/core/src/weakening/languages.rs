@@ -452,7 +452,7 @@ mod tests {
     use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
-    use super::super::language::count_tests;
+    use super::super::counting::count_tests;
     use super::*;
 
     /// How many definitions and skip marks a file holds.
