@@ -75,6 +75,11 @@ pub fn format_size(bytes: u64) -> String {
     }
 }
 
+/// Whether a number that is stored only where it says something says nothing.
+pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! An attempt: one try at an item by an agent, started once.
 
+mod outcome;
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -9,7 +11,6 @@ use crate::call::AttemptActivity;
 use crate::checkout::Checkout;
 use crate::classify::FailureCategory;
 use crate::id::{AttemptId, Node, RunId};
-use crate::item::ItemRow;
 use crate::native::Native;
 use crate::observation::Observation;
 use crate::request::WorkRequest;
@@ -19,6 +20,7 @@ use crate::weakening::ProofChange;
 use crate::word::words;
 
 pub use crate::usage::{Spend, Usage};
+pub use outcome::{HumanNeeded, Outcome};
 
 /// What an agent was started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,49 +59,6 @@ impl Role {
             Self::Reviewer => "reviewer",
         }
     }
-}
-
-/// How an attempt ended. Each attempt has exactly one outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// The agent says that it is done.
-    Completed,
-    /// It failed.
-    Failed,
-    /// The agent claims that it cannot be done.
-    Blocked,
-    /// Some of it was done.
-    Partial,
-    /// A person is needed.
-    NeedsHuman,
-    /// It was ended from outside, or how it ended is not known.
-    Interrupted,
-}
-
-impl Outcome {
-    /// The name, as stored and shown.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-            Self::Partial => "partial",
-            Self::NeedsHuman => "needs-human",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
-/// What a person is needed for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HumanNeeded {
-    /// The question or the reason, in one line.
-    pub reason: String,
-    /// More, if there is more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<String>,
 }
 
 /// The conversation of an agent's program that an attempt was.
@@ -397,12 +356,6 @@ impl Report {
     pub fn is_rate_limited(&self) -> bool {
         self.outcome == Outcome::Interrupted
             && (self.resets_at.is_some() || self.trouble == Some(Trouble::RateLimit))
-    }
-
-    /// Whether it was put off at what has no time of its own to be tried again at.
-    #[must_use]
-    pub fn is_rate_limited_at_parent(&self, item: &ItemRow) -> bool {
-        self.is_rate_limited() && !item.is_leaf()
     }
 
     /// Whether it broke off without a request to stop: nothing counts against the

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::attempt::{AttemptRow, Outcome, Role};
+use crate::attempt::{AttemptContext, AttemptRow, Outcome, Role};
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::observation::{Observation, ObservationKind};
@@ -197,4 +197,19 @@ pub fn earlier_findings<'a>(
     found.truncate(count_max);
     found.reverse();
     found
+}
+
+/// What an attempt at an item starts from. `done` names what the item waited
+/// for and is done; none where that is not known.
+#[must_use]
+pub(crate) fn context_of_item(item: &ItemRow, done: Option<Vec<String>>) -> AttemptContext {
+    let followed = item.tries.recovery.as_ref();
+    AttemptContext {
+        retry_count: (item.tries.retries > 0).then_some(u64::from(item.tries.retries)),
+        previous_failure_reason: item.error.clone(),
+        recovery_action: followed.map(|followed| followed.action),
+        recovery_guidance: followed.map(|followed| followed.guidance.clone()),
+        dependencies_completed: done.filter(|done| !done.is_empty()),
+        ..AttemptContext::default()
+    }
 }

@@ -5,15 +5,16 @@
 //! an item has reached; [`ClaimRules`] say what `changed` and `word` are worth.
 //! What follows is decided in `decide::claims`.
 
-use std::collections::BTreeMap;
+mod claims;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Report;
-use crate::gate::Gate;
-use crate::id::{AttemptId, Node};
+use crate::id::AttemptId;
 use crate::word::words;
+
+pub use claims::{Baseline, ClaimOverrides, ClaimRules, ClaimSettings, WeakenedProof, Worth};
 
 words! {
     /// How well it is proven that an item is done.
@@ -45,142 +46,6 @@ words! {
         Word = "word",
         /// It was done when its plan was taken over; no agent of piton says so.
         TakenOver = "taken-over",
-    }
-}
-
-words! {
-    /// What a level of proof is worth.
-    Worth {
-        /// The item is done; its evidence says how little there is.
-        Accept = "accept",
-        /// A given command must pass first. Versions before called it `gate`.
-        #[serde(alias = "gate")]
-        Check = "check",
-        /// A person is asked.
-        Ask = "ask",
-    }
-}
-
-words! {
-    /// What becomes of an item whose attempts weakened what proves it.
-    WeakenedProof {
-        /// A person is asked.
-        Ask = "ask",
-        /// Its evidence says so.
-        Note = "note",
-        /// It has failed.
-        Refuse = "refuse",
-    }
-}
-
-words! {
-    /// Whether the check of an item runs before its first attempt.
-    Baseline {
-        /// Unless its result on this tree is known, or it takes long.
-        Auto = "auto",
-        /// Before each item's first attempt.
-        Always = "always",
-        /// Never.
-        Never = "never",
-    }
-}
-
-/// What proof is worth, for one item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClaimRules {
-    /// What [`Level::Changed`] is worth.
-    pub changed: Worth,
-    /// What [`Level::Word`] is worth.
-    pub word: Worth,
-    /// What becomes of an item whose proof was weakened.
-    pub weakened: WeakenedProof,
-}
-
-impl Default for ClaimRules {
-    fn default() -> Self {
-        Self {
-            changed: Worth::Accept,
-            word: Worth::Accept,
-            weakened: WeakenedProof::Ask,
-        }
-    }
-}
-
-/// What is said of the rules in one place; what is absent is said elsewhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct ClaimOverrides {
-    /// See [`ClaimRules::changed`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub changed: Option<Worth>,
-    /// See [`ClaimRules::word`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub word: Option<Worth>,
-    /// See [`ClaimRules::weakened`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weakened: Option<WeakenedProof>,
-}
-
-impl ClaimOverrides {
-    /// Whether nothing is said.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl ClaimRules {
-    /// These rules, each replaced by that of `other` where it has one.
-    #[must_use]
-    pub fn with_overrides(self, other: &ClaimOverrides) -> Self {
-        Self {
-            changed: other.changed.unwrap_or(self.changed),
-            word: other.word.unwrap_or(self.word),
-            weakened: other.weakened.unwrap_or(self.weakened),
-        }
-    }
-}
-
-/// What an invocation of a run asks of agents that say that an item is done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ClaimSettings {
-    /// What holds for every item.
-    pub rules: ClaimRules,
-    /// Whether checks run before the first attempts.
-    pub baseline: Baseline,
-    /// The command of [`Worth::Check`]; without one a person is asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub check: Option<Box<Gate>>,
-    /// What holds for single items instead.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub items: BTreeMap<Node, ClaimOverrides>,
-}
-
-impl Default for ClaimSettings {
-    fn default() -> Self {
-        Self {
-            rules: ClaimRules::default(),
-            baseline: Baseline::Auto,
-            check: None,
-            items: BTreeMap::new(),
-        }
-    }
-}
-
-impl ClaimSettings {
-    /// Whether nothing is said.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// What holds for one item: what the configuration says of it goes before
-    /// what its plan says, and that before what holds for all.
-    #[must_use]
-    pub fn rules_of_item(&self, node: &Node, of_plan: &ClaimOverrides) -> ClaimRules {
-        let own = self.items.get(node).copied().unwrap_or_default();
-        self.rules.with_overrides(of_plan).with_overrides(&own)
     }
 }
 
@@ -708,25 +573,5 @@ mod tests {
         assert_eq!(basis(&[Evidence::NoneAsked]), Some(Basis::Word));
         assert_eq!(basis(&[Evidence::TakenOver]), Some(Basis::TakenOver));
         assert_eq!(basis(&[Evidence::TakenOver, changed]), Some(Basis::Changed));
-    }
-
-    #[test]
-    fn what_is_said_of_an_item_goes_before_what_its_plan_says() {
-        let node = Node::child(None, "a", 1);
-        let of_plan = ClaimOverrides {
-            word: Some(Worth::Accept),
-            changed: Some(Worth::Ask),
-            ..ClaimOverrides::default()
-        };
-        let own = ClaimOverrides {
-            word: Some(Worth::Check),
-            ..ClaimOverrides::default()
-        };
-        let claims = ClaimSettings {
-            items: BTreeMap::from([(node.clone(), own)]),
-            ..ClaimSettings::default()
-        };
-        let rules = claims.rules_of_item(&node, &of_plan);
-        assert_eq!((rules.changed, rules.word), (Worth::Ask, Worth::Check));
     }
 }

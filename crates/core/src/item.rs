@@ -1,11 +1,11 @@
 //! An item: a thing to get done. Items form a tree and a graph.
 
-use std::fmt;
+mod state;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::{Conversation, HumanNeeded};
+use crate::attempt::{Conversation, HumanNeeded, Report};
 use crate::checkout::Checkout;
 use crate::evidence::{
     BaselineResult, CHECK_PASSED, ClaimOverrides, Level, TreeChange, WorkCredit, describe_evidence,
@@ -18,159 +18,17 @@ use crate::lane::{LaneConversation, LaneHold, UnitRow};
 use crate::merge::{MergeReturn, MergeRow};
 use crate::native::Native;
 use crate::plan::ItemTurn;
+use crate::pull_request::PullRequestRow;
 use crate::recover::FollowedRecovery;
 use crate::review::ReviewRow;
 use crate::scope::FileScope;
-use crate::standing::ItemStanding;
 use crate::usage::Spend;
 use crate::wait::{Wait, WaitProgress};
 use crate::weakening::ProofChange;
 
+pub(crate) use crate::amount::is_zero;
 pub use crate::evidence::Evidence;
-
-/// Where an item stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ItemState {
-    /// Something that it depends on is not done.
-    Pending,
-    /// It may be started.
-    Ready,
-    /// It, or something below it, has been started and is not finished.
-    Working,
-    /// It waits: for a person, or for a time.
-    Waiting,
-    /// It is done.
-    Done,
-    /// It failed for good.
-    Failed,
-    /// It is left out on purpose.
-    Skipped,
-    /// An agent claims that it cannot be done.
-    Blocked,
-    /// A person took it out of the file of its plan.
-    Dropped,
-}
-
-impl ItemState {
-    /// The name, as stored and shown.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Ready => "ready",
-            Self::Working => "working",
-            Self::Waiting => "waiting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Blocked => "blocked",
-            Self::Dropped => "dropped",
-        }
-    }
-
-    /// Whether nothing more is to be done: done, skipped or dropped.
-    #[must_use]
-    pub fn is_finished(self) -> bool {
-        matches!(self, Self::Done | Self::Skipped | Self::Dropped)
-    }
-
-    /// Whether it is not to be done: skipped or dropped.
-    #[must_use]
-    pub fn is_left_out(self) -> bool {
-        matches!(self, Self::Skipped | Self::Dropped)
-    }
-
-    /// Whether it ended badly: failed or blocked.
-    #[must_use]
-    pub fn is_broken(self) -> bool {
-        matches!(self, Self::Failed | Self::Blocked)
-    }
-
-    /// Which moves there are at all. Every other one is a defect.
-    #[must_use]
-    pub fn can_become(self, to: Self) -> bool {
-        use ItemState::{
-            Blocked, Done, Dropped, Failed, Pending, Ready, Skipped, Waiting, Working,
-        };
-        match self {
-            Pending => matches!(to, Ready | Done | Skipped | Dropped),
-            // It waits: for work on another branch, or as its plan says.
-            Ready => matches!(to, Pending | Working | Waiting | Done | Skipped | Dropped),
-            // Back to pending: it was split, and waits for its pieces.
-            Working => matches!(
-                to,
-                Pending | Ready | Waiting | Done | Failed | Skipped | Blocked | Dropped
-            ),
-            Waiting | Failed | Blocked => {
-                matches!(to, Pending | Ready | Working | Done | Skipped | Dropped)
-            }
-            Skipped | Dropped => matches!(to, Pending | Ready | Working | Done),
-            Done => matches!(to, Pending | Ready | Working),
-        }
-    }
-}
-
-impl fmt::Display for ItemState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// What comes next for an item that is being worked on.
-///
-/// Every item passes through the stages that it has, in this order; a failed
-/// gate leads to [`Stage::Fix`] and back, a failure may lead to
-/// [`Stage::Repair`] or [`Stage::Split`] and from there to [`Stage::Work`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// An agent does it, or its children are done one by one.
-    #[default]
-    Work,
-    /// Its gate is to be run.
-    Gate,
-    /// An agent is to mend what the gate found.
-    Fix,
-    /// What changed is to be committed.
-    Commit,
-    /// An agent is to put the workspace in order before the work begins again.
-    Repair,
-    /// An agent is to say into which pieces it is to be split.
-    Split,
-    /// Its check runs before its first attempt.
-    Baseline,
-    /// The agent is to be asked once more what came of its work.
-    Verdict,
-    /// The hooks of the plan run, one after another.
-    IterationHooks,
-    /// Its work is in the merge queue.
-    Merge,
-    /// An agent is to see both sides of a merge that conflicts or is red.
-    Resolve,
-    /// An agent is to review what was made, before it is committed.
-    Review,
-}
-
-impl Stage {
-    /// Whether what comes next is done by an agent.
-    #[must_use]
-    pub fn needs_agent(self) -> bool {
-        match self {
-            // After the check that runs first, an agent is started.
-            Self::Work
-            | Self::Baseline
-            | Self::Fix
-            | Self::Repair
-            | Self::Split
-            | Self::Verdict
-            | Self::IterationHooks
-            | Self::Resolve
-            | Self::Review => true,
-            Self::Gate | Self::Commit | Self::Merge => false,
-        }
-    }
-}
+pub use state::{ItemState, Stage};
 
 /// How many commits of an item's work are known.
 pub const WORK_COMMITS_MAX: usize = 32;
@@ -444,11 +302,6 @@ pub struct ItemRow {
     pub proof: ItemProof,
 }
 
-/// Whether a number that is stored only where it says something says nothing.
-pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
-    *number == T::default()
-}
-
 impl ItemRow {
     /// What must pass next: the check of the plan, or the one that weak proof
     /// has to stand up to after it.
@@ -624,14 +477,6 @@ impl ItemRow {
         self.children == 0
     }
 
-    /// Whether the runner has something to do with it: a leaf that may be
-    /// started or waits for a time, any node past its [`Stage::Work`], or one whose
-    /// wait is not over.
-    #[must_use]
-    pub fn is_actionable(&self) -> bool {
-        self.standing() == ItemStanding::Active
-    }
-
     /// Whether it counts as a task for `max-tasks` and is committed as one:
     /// a step, or a phase without steps.
     #[must_use]
@@ -647,34 +492,66 @@ pub fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
     u64::try_from(to.duration_since(from).as_millis()).unwrap_or(0)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ALL: [ItemState; 9] = [
-        ItemState::Pending,
-        ItemState::Ready,
-        ItemState::Working,
-        ItemState::Waiting,
-        ItemState::Done,
-        ItemState::Failed,
-        ItemState::Skipped,
-        ItemState::Blocked,
-        ItemState::Dropped,
-    ];
-
-    #[test]
-    fn every_state_has_a_way_out_or_is_done() {
-        for from in ALL {
-            let ways = ALL.iter().filter(|to| from.can_become(**to)).count();
-            assert!(ways > 0, "{from} is a dead end");
-            assert!(!from.can_become(from), "{from} to itself says nothing");
-        }
+/// What it waits for.
+impl ItemRow {
+    /// Whether it waits before it begins, or will: what its plan has it wait for is
+    /// not over, and it has not begun. What lies below it is pending meanwhile.
+    #[must_use]
+    pub fn has_open_wait(&self) -> bool {
+        let has_begun =
+            self.started_at.is_some() || self.state == ItemState::Working || self.state.is_broken();
+        self.plan.wait.is_some()
+            && !has_begun
+            && !self.work.waited.is_some_and(WaitProgress::is_over)
     }
 
-    #[test]
-    fn a_pending_item_starts_only_by_becoming_ready() {
-        assert!(!ItemState::Pending.can_become(ItemState::Working));
-        assert!(ItemState::Pending.can_become(ItemState::Ready));
+    /// Whether it waits for what its plan says just now, or for a person who is
+    /// asked because the time has come.
+    #[must_use]
+    pub fn is_waiting_by_plan(&self) -> bool {
+        let is_asked_otherwise =
+            self.people.human.is_some() && self.work.waited != Some(WaitProgress::Late);
+        self.state == ItemState::Waiting && self.has_open_wait() && !is_asked_otherwise
+    }
+
+    /// What it waits for just now, without a person.
+    #[must_use]
+    pub fn current_wait(&self) -> Option<&Wait> {
+        let wait = self.plan.wait.as_deref()?;
+        (self.is_waiting_by_plan() && self.people.human.is_none()).then_some(wait)
+    }
+
+    /// Whether a service had enough at an attempt at it, and it has no time of its own
+    /// to be tried again at.
+    #[must_use]
+    pub fn cannot_wait_for_reset(&self, report: &Report) -> bool {
+        report.is_rate_limited() && !self.is_leaf()
+    }
+
+    /// The time at which its wait is over, or a person is asked.
+    #[must_use]
+    pub fn wait_end(&self) -> Option<Timestamp> {
+        let until = self.plan.wait.as_ref()?.until;
+        until.filter(|_| self.work.waited != Some(WaitProgress::AskedOn))
+    }
+}
+
+/// Its pull request, where it is a unit.
+impl ItemRow {
+    /// What is known of the pull request of the unit.
+    #[must_use]
+    pub fn pull_request(&self) -> Option<&PullRequestRow> {
+        self.work.unit.as_ref()?.pull_request.as_deref()
+    }
+
+    /// The pull request in which others left its work, as long as piton has not looked at
+    /// it and nothing was done here; none of an item that holds others by now, or that a
+    /// person has to approve.
+    #[must_use]
+    pub fn unadopted_pull_request(&self) -> Option<u64> {
+        let known = self.pull_request().filter(|known| known.is_unadopted())?;
+        let is_free = matches!(self.state, ItemState::Ready | ItemState::Waiting);
+        let is_new = is_free && self.attempts == 0 && self.is_leaf() && !self.plan.approval;
+        known.number.filter(|_| is_new)
     }
 }

@@ -9,8 +9,6 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{Outcome, Report};
-use crate::item::ItemRow;
-use crate::policy::Policy;
 
 /// What an agent is told after each item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,19 +46,6 @@ pub struct IterationHookEnd {
     /// Where its transcript is, within the folder of piton.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
-}
-
-impl Policy {
-    /// The hook that is next at an item: the first that has not run there since
-    /// its work was done.
-    #[must_use]
-    pub fn next_hook(&self, item: &ItemRow) -> Option<&IterationHook> {
-        let has_run = |hook: &&IterationHook| {
-            let mut runs = item.work.hook_runs.iter();
-            runs.any(|run| run.id == hook.id && run.end.is_some())
-        };
-        self.iteration_hooks.iter().find(|hook| !has_run(hook))
-    }
 }
 
 /// Notes that the agent of a hook is started; what was begun before and has no

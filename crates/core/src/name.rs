@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::id::AttemptId;
-use crate::row::Key;
 use crate::word::words;
 
 words! {
@@ -53,18 +52,6 @@ pub struct NameRow {
     pub name: String,
     /// What it names.
     pub of: NamedRow,
-}
-
-impl NameRow {
-    /// The key of the row that it names.
-    #[must_use]
-    pub fn target_key(&self) -> Key {
-        match &self.of {
-            NamedRow::Attempt(id) => Key::Attempt(*id),
-            NamedRow::Entry(position) => Key::Entry(*position),
-            NamedRow::Memory(id) => Key::Memory(id.clone()),
-        }
-    }
 }
 
 /// A text as a name of lower-case letters, digits and single dashes; `item`

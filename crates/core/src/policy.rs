@@ -1,5 +1,7 @@
 //! What a plan says of retries, limits and commits.
 
+mod of_item;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 

@@ -9,8 +9,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::Node;
-use crate::item::{ItemRow, ItemState};
-use crate::run::RunRow;
 
 /// So often a pull request that waits is looked at, in seconds.
 pub const LOOK_EVERY_S: i64 = 60;
@@ -309,45 +307,6 @@ pub enum PullRequestStep {
         /// What that brought.
         news: PullRequestNews,
     },
-}
-
-impl ItemRow {
-    /// What is known of the pull request of the unit.
-    #[must_use]
-    pub fn pull_request(&self) -> Option<&PullRequestRow> {
-        self.work.unit.as_ref()?.pull_request.as_deref()
-    }
-}
-
-impl ItemRow {
-    /// The pull request in which others left its work, as long as piton has not looked at
-    /// it and nothing was done here; none of an item that holds others by now, or that a
-    /// person has to approve.
-    #[must_use]
-    pub fn unadopted_pull_request(&self) -> Option<u64> {
-        let known = self.pull_request().filter(|known| known.is_unadopted())?;
-        let is_free = matches!(self.state, ItemState::Ready | ItemState::Waiting);
-        let is_new = is_free && self.attempts == 0 && self.is_leaf() && !self.plan.approval;
-        known.number.filter(|_| is_new)
-    }
-}
-
-impl RunRow {
-    /// The branch into which the work of a unit goes by a pull request; none where it
-    /// goes through the merge queue alone: what a person approves here, and what
-    /// changed nothing, does.
-    #[must_use]
-    pub fn pull_request_base(&self, unit: &ItemRow) -> Option<&str> {
-        let lanes = self
-            .branches
-            .lanes
-            .as_ref()
-            .filter(|lanes| lanes.terms.pull_requests)?;
-        let row = unit.work.unit.as_deref()?;
-        let is_wanted = lanes.terms.pull_requests && !row.is_unchanged && !unit.plan.approval;
-        let target = self.target_in_repository(unit.repository_of_work());
-        target?.onto.as_deref().filter(|_| is_wanted)
-    }
 }
 
 /// The branch that is pushed for a unit of a run.

@@ -17,7 +17,7 @@ use crate::stuck::error_signature;
 use crate::trouble::Trouble;
 use crate::word::words;
 
-pub use followed_recovery::{FOLLOWED_MAX, FollowedRecovery, context_of_item};
+pub use followed_recovery::{FOLLOWED_MAX, FollowedRecovery};
 
 /// After so many attempts in a row without completion a person decides. Source:
 /// `DecideRecovery` of seed 000.

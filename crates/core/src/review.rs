@@ -8,9 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::amount::is_zero;
 use crate::id::Node;
-use crate::item::{ItemRow, is_zero};
-use crate::policy::Policy;
 use crate::word::words;
 
 /// So many times in a row a reviewer may give no verdict; then a person decides.
@@ -106,25 +105,6 @@ pub struct ReviewRow {
     /// Why the last answer of a reviewer was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-}
-
-impl Policy {
-    /// Whether what is made of an item is reviewed by an agent. What a person approves
-    /// needs no agent who does, and what only holds others was reviewed with those.
-    #[must_use]
-    pub fn is_reviewed(&self, item: &ItemRow) -> bool {
-        let review = self.review.as_ref();
-        let review = review.filter(|_| item.is_leaf() && !item.plan.approval);
-        review.is_some_and(|review| !review.except.contains(&item.node))
-    }
-
-    /// Whether what is there of a reviewed item still lacks an approval.
-    #[must_use]
-    pub fn is_awaiting_review(&self, item: &ItemRow) -> bool {
-        let review = item.proof.review.as_ref();
-        let is_approved = review.is_some_and(|review| review.approved_by.is_some());
-        self.is_reviewed(item) && !is_approved
-    }
 }
 
 #[cfg(test)]

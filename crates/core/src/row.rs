@@ -6,7 +6,7 @@ use crate::entry::{BlockerRow, EntryRow};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::ItemRow;
 use crate::memory::MemoryRow;
-use crate::name::{NameRow, Space};
+use crate::name::{NameRow, NamedRow, Space};
 use crate::native_file::NativeFileRow;
 use crate::run::RunRow;
 
@@ -70,6 +70,18 @@ impl Row {
             Self::Memory(row) => Key::Memory(row.id.clone()),
             Self::Name(row) => Key::Name(row.space, row.name.clone()),
             Self::Face(row) => Key::Face(row.path.clone()),
+        }
+    }
+}
+
+impl NameRow {
+    /// The key of the row that it names.
+    #[must_use]
+    pub fn target_key(&self) -> Key {
+        match &self.of {
+            NamedRow::Attempt(id) => Key::Attempt(*id),
+            NamedRow::Entry(position) => Key::Entry(*position),
+            NamedRow::Memory(id) => Key::Memory(id.clone()),
         }
     }
 }

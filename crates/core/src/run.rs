@@ -1,7 +1,8 @@
 //! A run: a body of work under way.
 
+mod state;
+
 use std::collections::BTreeMap;
-use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,108 +10,15 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::ClaimSettings;
 use crate::flags::RunFlags;
 use crate::id::{Node, RunId};
+use crate::item::ItemRow;
 use crate::lane::{Landing, LanesRow, TargetRow};
 use crate::native::Native;
-use crate::notification::RunNotifications;
+use crate::notification::{EndedInvocation, RunNotifications};
 use crate::plan::Order;
 use crate::policy::{Limits, Policy};
 use crate::usage::Spend;
 
-/// Where a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RunState {
-    /// Nothing of it has been started.
-    New,
-    /// A runner works on it.
-    Running,
-    /// Its runner stopped or died; it goes on at the pointer.
-    Interrupted,
-    /// A person, the plan, a file or a limit paused it; see [`Pause`].
-    Paused,
-    /// It waits for a person's answer.
-    Waiting,
-    /// A node failed for good.
-    Blocked,
-    /// Every node is done or skipped.
-    Done,
-}
-
-impl RunState {
-    /// The name, as stored and shown.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Running => "running",
-            Self::Interrupted => "interrupted",
-            Self::Paused => "paused",
-            Self::Waiting => "waiting",
-            Self::Blocked => "blocked",
-            Self::Done => "done",
-        }
-    }
-}
-
-impl fmt::Display for RunState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Why a run is paused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "cause")]
-pub enum Pause {
-    /// `piton pause`, by whom.
-    Person {
-        /// Who asked.
-        by: String,
-    },
-    /// A file named `PAUSE` in the folder of the plan.
-    File,
-    /// The node says that people look at it before the run goes on.
-    Breakpoint {
-        /// The node that is finished.
-        node: Node,
-    },
-    /// A limit of this invocation, or a budget, was reached.
-    Limit {
-        /// The limit in words: `max-iterations (5)`, `budget ($5.00)`.
-        limit: String,
-    },
-}
-
-impl Pause {
-    /// Whether a budget is used up: that is not counted anew by the next invocation.
-    #[must_use]
-    pub fn is_budget(&self) -> bool {
-        matches!(self, Self::Limit { limit } if limit.contains("budget ("))
-    }
-
-    /// The pause in one line, as native files show it.
-    #[must_use]
-    pub fn describe_reason(&self) -> String {
-        match self {
-            Self::Person { by } => format!("paused by {by}"),
-            Self::File => "PAUSE file detected".to_owned(),
-            Self::Breakpoint { node } => format!("breakpoint after {node}"),
-            Self::Limit { limit } => format!("limit {limit}"),
-        }
-    }
-}
-
-/// What another process asks of a live runner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RunnerRequest {
-    /// Pause at the next boundary.
-    Pause,
-    /// End the agent and stop now.
-    Stop,
-    /// Go on: what was asked before is withdrawn.
-    GoOn,
-}
+pub use state::{Pause, RunState, RunnerRequest};
 
 /// A request that the live runner has not met yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -333,5 +241,41 @@ impl RunRow {
         }
         self.target_in_repository(repository)
             .map_or(0, |target| target.merged)
+    }
+
+    /// The branch into which the work of a unit goes by a pull request; none where it
+    /// goes through the merge queue alone: what a person approves here, and what
+    /// changed nothing, does.
+    #[must_use]
+    pub fn pull_request_base(&self, unit: &ItemRow) -> Option<&str> {
+        let lanes = self
+            .branches
+            .lanes
+            .as_ref()
+            .filter(|lanes| lanes.terms.pull_requests)?;
+        let row = unit.work.unit.as_deref()?;
+        let is_wanted = lanes.terms.pull_requests && !row.is_unchanged && !unit.plan.approval;
+        let target = self.target_in_repository(unit.repository_of_work());
+        target?.onto.as_deref().filter(|_| is_wanted)
+    }
+}
+
+impl EndedInvocation {
+    /// The end of the present invocation of a run, whose last runner is gone.
+    pub(crate) fn from_run(row: &RunRow, ended_at: Timestamp) -> Self {
+        let is_cut_short = row.state == RunState::Running;
+        let reason = is_cut_short.then(|| "its runner is gone".to_owned());
+        Self {
+            number: row.invocation.invocations,
+            state: match is_cut_short {
+                true => RunState::Interrupted,
+                false => row.state,
+            },
+            pause: row.pause.clone(),
+            at: row.at.clone(),
+            reason: reason.or_else(|| row.reason.clone()),
+            ended_at,
+            is_started: false,
+        }
     }
 }

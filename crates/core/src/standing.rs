@@ -64,6 +64,14 @@ impl ItemRow {
             ItemState::Failed | ItemState::Blocked => ItemStanding::Open,
         }
     }
+
+    /// Whether the runner has something to do with it: a leaf that may be
+    /// started or waits for a time, any node past its [`Stage::Work`], or one whose
+    /// wait is not over.
+    #[must_use]
+    pub fn is_actionable(&self) -> bool {
+        self.standing() == ItemStanding::Active
+    }
 }
 
 /// How many items of a run stand how; those that are open or finished are not

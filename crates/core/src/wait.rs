@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::amount::format_duration_flag;
 use crate::id::Node;
-use crate::item::{ItemRow, ItemState};
 
 /// How often a command is asked where the plan does not say.
 pub const EVERY_S: u64 = 60;
@@ -128,42 +127,6 @@ impl WaitChange {
     #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self, Self::TimeCame | Self::SaidYes)
-    }
-}
-
-impl ItemRow {
-    /// Whether it waits before it begins, or will: what its plan has it wait for is
-    /// not over, and it has not begun. What lies below it is pending meanwhile.
-    #[must_use]
-    pub fn has_open_wait(&self) -> bool {
-        let has_begun =
-            self.started_at.is_some() || self.state == ItemState::Working || self.state.is_broken();
-        self.plan.wait.is_some()
-            && !has_begun
-            && !self.work.waited.is_some_and(WaitProgress::is_over)
-    }
-
-    /// Whether it waits for what its plan says just now, or for a person who is
-    /// asked because the time has come.
-    #[must_use]
-    pub fn is_waiting_by_plan(&self) -> bool {
-        let is_asked_otherwise =
-            self.people.human.is_some() && self.work.waited != Some(WaitProgress::Late);
-        self.state == ItemState::Waiting && self.has_open_wait() && !is_asked_otherwise
-    }
-
-    /// What it waits for just now, without a person.
-    #[must_use]
-    pub fn current_wait(&self) -> Option<&Wait> {
-        let wait = self.plan.wait.as_deref()?;
-        (self.is_waiting_by_plan() && self.people.human.is_none()).then_some(wait)
-    }
-
-    /// The time at which its wait is over, or a person is asked.
-    #[must_use]
-    pub fn wait_end(&self) -> Option<Timestamp> {
-        let until = self.plan.wait.as_ref()?.until;
-        until.filter(|_| self.work.waited != Some(WaitProgress::AskedOn))
     }
 }
 

@@ -19,6 +19,7 @@ use super::splitting::split_item;
 use crate::attempt::{AttemptContext, AttemptRow, Outcome, Report, Role};
 use crate::classify::FailureCategory;
 use crate::decision::DecisionKind;
+use crate::earlier_work::context_of_item;
 use crate::entry::{Entry, EntryType};
 use crate::event::{AttemptEvent, Event, ItemEvent, RunEvent};
 use crate::evidence::{BaselineResult, ClaimSettings, TreeChange, WorkCredit};
@@ -27,7 +28,7 @@ use crate::gate::{GateReport, is_script_unrunnable};
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRef, ItemRow, ItemState, Stage};
 use crate::policy::{self, Limits};
-use crate::recover::{Recovery, context_of_item};
+use crate::recover::Recovery;
 use crate::refusal::Refusal;
 use crate::row::{Key, Row};
 use crate::run::{Pause, RunRow, RunState, RunnerRequest};
@@ -542,7 +543,7 @@ fn interrupt_run_that_cannot_go_on(
     let run = item.run;
     // Without a place to wait at, the run waits until it is started again. One of
     // several runners ends alone.
-    let cannot_go_on = report.cannot_start || report.is_rate_limited_at_parent(item);
+    let cannot_go_on = report.cannot_start || item.cannot_wait_for_reset(report);
     let row = story.require_run(run)?;
     if cannot_go_on && row.joined.is_empty() && row.state == RunState::Running {
         story.move_run(

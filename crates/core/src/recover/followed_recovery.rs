@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Recovery, Rule};
-use crate::attempt::{AttemptContext, RecoveryAction};
-use crate::item::ItemRow;
+use crate::attempt::RecoveryAction;
 
 /// So often in a row an item goes on by a recovery alone. Then, however good
 /// the reasons, the plan's own retries or a person decide: no item is worked on
@@ -75,20 +74,5 @@ impl Recovery {
         let but = (self.rule != Rule::NothingKnown)
             .then(|| format!("{}: {}", self.action, self.guidance));
         not.chain(but).collect()
-    }
-}
-
-/// What an attempt at an item starts from. `done` names what the item waited
-/// for and is done; none where that is not known.
-#[must_use]
-pub fn context_of_item(item: &ItemRow, done: Option<Vec<String>>) -> AttemptContext {
-    let followed = item.tries.recovery.as_ref();
-    AttemptContext {
-        retry_count: (item.tries.retries > 0).then_some(u64::from(item.tries.retries)),
-        previous_failure_reason: item.error.clone(),
-        recovery_action: followed.map(|followed| followed.action),
-        recovery_guidance: followed.map(|followed| followed.guidance.clone()),
-        dependencies_completed: done.filter(|done| !done.is_empty()),
-        ..AttemptContext::default()
     }
 }

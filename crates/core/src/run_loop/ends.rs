@@ -1,9 +1,9 @@
 //! What is under way, and what the loop does when something ends.
 
-use jiff::Timestamp;
-
+use super::effects::{Effect, RunLoopEnding};
+use super::ongoing::{OngoingWork, WorkEnd};
 use super::spending::with_live_usage;
-use super::{Effect, LaneEnd, LoopState, MergeEnd, PullRequestOpenEnd, RunLoop, RunLoopEnding};
+use super::{LoopState, RunLoop};
 use crate::attempt::{Outcome, Report};
 use crate::command::Command;
 use crate::gate::GateReport;
@@ -12,77 +12,6 @@ use crate::lane::unit_of_node;
 use crate::recover::Recovery;
 use crate::trouble::Trouble;
 use crate::usage::Usage;
-
-/// Work on an item that was started and whose end the loop has not taken in.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct OngoingWork {
-    /// The token with which the item was taken.
-    pub(super) fence: u64,
-    /// What its agent has used so far; none for a gate and for a commit.
-    pub(super) live: Option<Usage>,
-    /// The budget for which it was asked to end.
-    pub(super) used_up: Option<String>,
-    /// It was asked to end because a person leaves its item out.
-    pub(super) is_left_out: bool,
-    /// It is a merge, which needs no worker.
-    pub(super) is_merge: bool,
-}
-
-/// How work on an item ended.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum WorkEnd {
-    Agent {
-        attempt: AttemptId,
-        node: Node,
-        report: Box<Report>,
-        recovery: Option<Box<Recovery>>,
-    },
-    Gate {
-        node: Node,
-        report: GateReport,
-        recovery: Option<Box<Recovery>>,
-    },
-    Commit {
-        node: Node,
-        result: Result<Option<String>, String>,
-    },
-    CommitStopped {
-        node: Node,
-    },
-    Lane {
-        node: Node,
-        end: LaneEnd,
-    },
-    WorkLost {
-        node: Node,
-        why: String,
-    },
-    Merge {
-        node: Node,
-        end: MergeEnd,
-    },
-    Opening {
-        node: Node,
-        end: PullRequestOpenEnd,
-        /// When it ended.
-        at: Timestamp,
-    },
-}
-
-impl WorkEnd {
-    fn node(&self) -> &Node {
-        match self {
-            Self::Agent { node, .. }
-            | Self::Gate { node, .. }
-            | Self::Commit { node, .. }
-            | Self::CommitStopped { node }
-            | Self::Lane { node, .. }
-            | Self::WorkLost { node, .. }
-            | Self::Opening { node, .. }
-            | Self::Merge { node, .. } => node,
-        }
-    }
-}
 
 impl RunLoop {
     /// Notes what an effect starts as under way. Nothing else is on the way then.
@@ -170,7 +99,7 @@ impl RunLoop {
             } => {
                 let report = with_live_usage(report, work);
                 let item = self.tables.item(self.run, &node);
-                let cannot_wait = item.is_some_and(|item| report.is_rate_limited_at_parent(item));
+                let cannot_wait = item.is_some_and(|item| item.cannot_wait_for_reset(&report));
                 // Alone it interrupts the run, which says it.
                 if report.cannot_start || (cannot_wait && self.has_other_runners()) {
                     let of_service = cannot_wait.then_some(Trouble::RateLimit);

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::ends::OngoingWork;
-use super::{Effect, LaneEnd, LoopState, MergeEnd, RunLoop, RunLoopEnding, has_unsettled_work};
+use super::effects::{Effect, LaneEnd, MergeEnd, RunLoopEnding};
+use super::ongoing::OngoingWork;
+use super::{LoopState, RunLoop, has_unsettled_work};
 use crate::command::Command;
 use crate::id::Node;
 use crate::item::{ItemRow, Stage};

@@ -1,101 +1,22 @@
 //! Pull requests: which one is opened next, when each is looked at, and what is stored
 //! of that. See `docs/design/0035-pull-requests.md`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::{Effect, LoopState, RunLoop};
+use super::effects::{Effect, PullRequestOpenEnd};
+use super::watch::FailureSpan;
+use super::{LoopState, RunLoop};
 use crate::command::Command;
 use crate::id::Node;
 use crate::item::ItemRow;
 use crate::merge::MergeState;
 use crate::pull_request::{
-    AdoptedPullRequest, FAILING_IDLE_S, FAILING_S, LOOK_EVERY_S, LOOKED_AT_ONCE, PullRequestNews,
-    PullRequestRow, PullRequestSnapshot, PullRequestStep, find_news,
+    FAILING_IDLE_S, FAILING_S, LOOKED_AT_ONCE, PullRequestNews, PullRequestRow,
+    PullRequestSnapshot, PullRequestStep, find_news,
 };
 use crate::run::{RunRow, RunState, RunnerRequest};
-
-/// How it ended what was done to open a pull request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PullRequestOpenEnd {
-    /// It is open with that commit.
-    Opened {
-        /// The commit.
-        head: String,
-        /// Its number.
-        number: u64,
-        /// Its address.
-        url: String,
-    },
-    /// The one in which others left the work was found.
-    Found(AdoptedPullRequest),
-    /// It cannot be opened, and will not be by itself: a person is asked at once.
-    Refused(String),
-    /// It cannot be opened now.
-    Failed(String),
-    /// It was stopped on the way.
-    Stopped,
-}
-
-/// Since when something fails, and when it did last.
-#[derive(Clone, Copy, Debug)]
-struct FailureSpan {
-    first: Timestamp,
-    last: Timestamp,
-}
-
-impl FailureSpan {
-    fn extend_or_start(before: Option<&Self>, now: Timestamp) -> Self {
-        // A clock may have been set back.
-        let first = before.map(|before| before.first).filter(|at| *at <= now);
-        Self {
-            first: first.unwrap_or(now),
-            last: now,
-        }
-    }
-
-    fn has_lasted(&self, seconds: i64) -> bool {
-        seconds_after(self.first, seconds) <= self.last
-    }
-}
-
-/// What the loop knows of pull requests. Nothing of it outlives the loop: the next one
-/// looks at once.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PullRequestWatch {
-    /// When each was looked at last.
-    looked: BTreeMap<Node, Timestamp>,
-    /// Those that are looked at just now.
-    looking: BTreeSet<Node>,
-    /// What a look brought that is not stored yet, with the number that it is about.
-    brought: BTreeMap<Node, (u64, PullRequestNews)>,
-    /// Those that could not be opened, or seen.
-    failing: BTreeMap<Node, FailureSpan>,
-}
-
-fn seconds_after(time: Timestamp, seconds: i64) -> Timestamp {
-    let later = time.checked_add(SignedDuration::from_secs(seconds));
-    later.unwrap_or(Timestamp::MAX)
-}
-
-impl PullRequestWatch {
-    /// When one is to be looked at; none while it is, and while what a look brought is
-    /// not stored.
-    fn next_look(&self, node: &Node, now: Timestamp) -> Option<Timestamp> {
-        if self.looking.contains(node) || self.brought.contains_key(node) {
-            return None;
-        }
-        let last = self.looked.get(node).filter(|at| **at <= now);
-        Some(last.map_or(now, |at| seconds_after(*at, LOOK_EVERY_S)))
-    }
-
-    /// When it is to be tried again to open one.
-    fn next_retry(&self, node: &Node, now: Timestamp) -> Option<Timestamp> {
-        let failing = self.failing.get(node).filter(|it| it.last <= now)?;
-        Some(seconds_after(failing.last, LOOK_EVERY_S)).filter(|next| *next > now)
-    }
-}
 
 fn is_stop_requested(row: &RunRow) -> bool {
     let asked = row.invocation.asked.as_ref();

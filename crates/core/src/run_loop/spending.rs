@@ -1,7 +1,9 @@
 //! What the loop does about budgets: no agent is started when one is used up,
 //! and the agent at work is stopped as soon as that is known.
 
-use super::{Effect, OngoingWork, RunLoop};
+use super::RunLoop;
+use super::effects::Effect;
+use super::ongoing::OngoingWork;
 use crate::attempt::{Outcome, Report};
 use crate::budget::{self, BudgetLeft, BudgetUse};
 use crate::id::Node;

@@ -1,11 +1,10 @@
 //! What items wait for before they begin: when their commands are asked, and when the
 //! loop has to be woken. See `docs/design/0033-waits.md`.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
-use super::{Effect, LoopState, RunLoop};
+use super::effects::{Effect, WaitAnswer};
+use super::{LoopState, RunLoop};
 use crate::command::Command;
 use crate::id::Node;
 use crate::item::{ItemRow, ItemState};
@@ -14,62 +13,6 @@ use crate::wait::{Wait, WaitChange, WaitStep};
 
 /// So many commands are asked at once.
 pub const ASKED_AT_ONCE: usize = 4;
-
-/// What a command said that was asked whether an item may begin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WaitAnswer {
-    /// It may.
-    Yes,
-    /// Not yet.
-    No {
-        /// What the command printed last.
-        printed: Option<String>,
-    },
-    /// It cannot be run.
-    NotRun {
-        /// What the shell printed.
-        printed: Option<String>,
-    },
-}
-
-/// What the loop knows of waits. Nothing of it outlives the loop: the next one asks
-/// at once.
-#[derive(Clone, Debug, Default)]
-pub(super) struct WaitWatch {
-    /// When a command said no last, by its item, and for which wait.
-    said_no: BTreeMap<Node, (Timestamp, Wait)>,
-    /// The commands that are asked just now; and whether one is to end, since its answer
-    /// is not needed any more.
-    asking: BTreeMap<Node, (Wait, bool)>,
-    /// What follows from the answer about an item, and is not stored yet: a file that
-    /// asks for a pause holds it back.
-    answered: BTreeMap<Node, WaitStep>,
-    /// Until when the loop would sit still if nothing was waited for.
-    pub(super) sits_until: Option<Timestamp>,
-}
-
-impl WaitWatch {
-    /// When a command is to be asked; none while it is, and once it has answered.
-    fn next_ask(&self, item: &ItemRow, wait: &Wait, now: Timestamp) -> Option<Timestamp> {
-        let answered = self.answered.get(&item.node);
-        let is_answered = answered.is_some_and(|step| step.wait == *wait);
-        if is_answered || self.asking.contains_key(&item.node) {
-            return None;
-        }
-        let last = self.said_no.get(&item.node);
-        let last = last.filter(|(at, asked)| asked == wait && *at <= now);
-        // After a start, or when a clock was set back.
-        let Some((at, _)) = last else {
-            return Some(now);
-        };
-        let next = at
-            .checked_add(wait.ask_interval())
-            .unwrap_or(Timestamp::MAX);
-        // Before a person is asked, it is asked once more.
-        let until = item.wait_end().filter(|until| at < until);
-        Some(until.map_or(next, |until| until.min(next)))
-    }
-}
 
 impl RunLoop {
     /// The items that wait as their plan says.
