@@ -6,27 +6,45 @@
 
 mod advance;
 mod agent_edits;
+mod applying;
 mod by_hand;
+mod changes;
 mod claims;
+mod dead_runner;
+mod dependencies;
 mod editing;
 mod event_buffer;
 mod file_import;
+mod giving_up;
+mod guards;
+mod imported_attempts;
+mod inserting;
 mod joining;
+mod judging;
 mod lanes;
+mod leaving_out;
 mod lost_work;
+mod marking;
 mod merge_needed;
 mod merge_queue;
+mod moves;
 mod notifying;
+mod pausing;
 mod people;
+mod plan_graph;
 mod planning;
 mod pull_requests;
+mod queueing;
 mod recording;
 mod recovering;
 mod remembering;
+mod reopening;
 mod requests;
+mod restarting;
 mod reviewing;
 mod runner;
 mod settling;
+mod siblings;
 mod similar;
 mod splitting;
 mod waits;
@@ -63,7 +81,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
         Command::PlanRun(plan) => planning::plan_run(it, plan)?,
         Command::LogEntry(entry) => recording::log_entry(it, (**entry).clone()),
         Command::NoteCall(noted) => it.append(SessionEvent::CallNoted(noted.clone())),
-        Command::TellAttempt(told) => recording::import_attempt(it, told)?,
+        Command::TellAttempt(told) => imported_attempts::import_attempt(it, told)?,
         Command::AddMemory(memory) => remembering::add_memory(it, memory)?,
         Command::NoticeMemory { memory, carried } => {
             remembering::record_or_confirm(it, memory, carried)
@@ -267,12 +285,14 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             fence,
             result,
         } => runner::end_commit(it, (*run, *token), (node, *fence), result)?,
-        Command::AskPause { run } => people::request_pause(it, *run)?,
-        Command::AskStop { run } => people::request_stop(it, *run)?,
-        Command::ResumeRun { run } => people::resume_run(it, *run)?,
-        Command::SkipItem { run, node, why } => people::skip_item(it, *run, node, why.as_deref())?,
+        Command::AskPause { run } => pausing::request_pause(it, *run)?,
+        Command::AskStop { run } => pausing::request_stop(it, *run)?,
+        Command::ResumeRun { run } => pausing::resume_run(it, *run)?,
+        Command::SkipItem { run, node, why } => {
+            leaving_out::skip_item(it, *run, node, why.as_deref())?
+        }
         Command::RetryItem { run, node, why } => {
-            people::retry_item(it, *run, node, why.as_deref(), why.as_deref())?
+            restarting::retry_item(it, *run, node, why.as_deref(), why.as_deref())?
         }
         Command::AskPerson {
             run,

@@ -15,7 +15,7 @@ use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, RunId, TreePosition};
 use crate::iteration_hook::IterationHookRun;
 use crate::lane::{LaneConversation, LaneHold, UnitRow};
-use crate::merge::{MergeReturn, MergeRow};
+use crate::merge::{MergeReturn, MergeRow, MergeState};
 use crate::native::Native;
 use crate::plan::ItemTurn;
 use crate::pull_request::PullRequestRow;
@@ -443,6 +443,19 @@ impl ItemRow {
     #[must_use]
     pub fn merge(&self) -> Option<&MergeRow> {
         self.work.unit.as_ref()?.merge.as_ref()
+    }
+
+    /// Whether its work waits for a person to look at it before it is merged.
+    pub(crate) fn is_in_merge_review(&self) -> bool {
+        let merge = self.merge();
+        merge.is_some_and(|merge| merge.state == MergeState::InReview)
+    }
+
+    /// Whether its work is in a pull request, or waits for a person since it cannot be
+    /// brought into one.
+    pub(crate) fn is_in_pull_request(&self) -> bool {
+        let merge = self.merge();
+        merge.is_some_and(|merge| merge.state == MergeState::Requested)
     }
 
     /// The conversation in which an agent is told that its work was rejected, and the

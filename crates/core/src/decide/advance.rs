@@ -1,15 +1,19 @@
 //! How an item goes on: from work to gate to commit to done, and what that
 //! means for the items above it and for those that wait for it.
 
-use super::claims::{collect_evidence, finish_or_ask};
+use super::claims::{ClaimJudgement, collect_evidence, judge_claim};
+use super::dependencies::release_dependents;
 use super::event_buffer::{EventBuffer, StateReason};
-use super::merge_queue::queue_unit;
+use super::judging::settle_attempt;
+use super::queueing::queue_unit;
+use super::recovering::{FailedWork, fail_item};
+use crate::attempt::{HumanNeeded, Outcome};
+use crate::classify::FailureCategory;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::ItemEvent;
 use crate::evidence::WorkCredit;
-use crate::id::{Node, RunId, TreePosition};
-use crate::item::{Evidence, ItemRef, ItemRow, ItemState, Stage};
-use crate::policy::OnDependencyFailure;
+use crate::id::{Node, RunId};
+use crate::item::{Evidence, ItemRow, ItemState, Stage};
 use crate::run::{Pause, RunState};
 
 /// The work on `node` is done: what comes next for it.
@@ -88,7 +92,7 @@ pub(super) fn advance_after_review(story: &mut EventBuffer<'_>, run: RunId, node
 }
 
 /// `node` is done, with all that this brings about.
-pub(super) fn finish_item(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
+fn finish_item(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     finish_item_with_evidence(story, run, node, None);
 }
 
@@ -195,90 +199,6 @@ fn advance_parent(story: &mut EventBuffer<'_>, run: RunId, parent: &Node) {
     }
 }
 
-/// What waited only for `node`, by itself or with what it is part of, becomes
-/// ready.
-///
-/// An item that is left out counts like one that is done: the person who skips it
-/// says that the others can do without it.
-pub(super) fn release_dependents(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
-    // Those above stand before those below, so that one look is enough.
-    let waiting: Vec<ItemRow> = story
-        .tables
-        .tree(run)
-        .filter(|item| item.state == ItemState::Pending && has_loaded_ancestors(story, item))
-        .filter(|item| is_waiting_for(story, item, node))
-        .cloned()
-        .collect();
-    for item in waiting {
-        if !has_to_wait(story, run, &item) {
-            story.move_item(run, &item.node, ItemState::Ready, |_| {});
-        }
-    }
-}
-
-/// Whether all that lies above an item was loaded. One that is there only because
-/// others depend on it is not what waits here, and what holds it is not to be seen.
-fn has_loaded_ancestors(story: &EventBuffer<'_>, item: &ItemRow) -> bool {
-    let mut above = item.node.ancestors();
-    above.all(|node| story.tables.item(item.run, &node).is_some())
-}
-
-/// The item and those above it: what one of them waits for holds up all below.
-fn item_and_ancestors<'s>(
-    story: &'s EventBuffer<'_>,
-    item: &'s ItemRow,
-) -> impl Iterator<Item = &'s ItemRow> {
-    let above = item.node.ancestors();
-    std::iter::once(item).chain(above.filter_map(|node| story.tables.item(item.run, &node)))
-}
-
-/// Whether the item, or one above it, names `node` as what it waits for, or
-/// stands behind it.
-fn is_waiting_for(story: &EventBuffer<'_>, item: &ItemRow, node: &Node) -> bool {
-    let parent = node.parent();
-    let place = story.tables.item(item.run, node).map(|row| &row.plan.place);
-    item_and_ancestors(story, item).any(|row| {
-        let is_behind = row.node.parent() == parent && Some(&row.plan.place) > place;
-        row.plan.depends_on.contains(node) || (is_behind && row.plan.depends_on.is_empty())
-    })
-}
-
-/// Whether what depends on this item has to wait for it.
-pub(super) fn is_blocking(story: &EventBuffer<'_>, run: RunId, on: &Node) -> bool {
-    let policy = story.tables.run(run).map(|row| &row.plan.policy);
-    let item = story.tables.item(run, on);
-    let pair = policy.zip(item);
-    pair.is_none_or(|(policy, item)| !policy.can_proceed_after(item.state))
-}
-
-/// Whether nothing is begun any more in the list of what lies right below a place:
-/// one of it failed, one waits for others, and the plan says that the list fails
-/// then.
-pub(super) fn is_phase_failed(story: &EventBuffer<'_>, run: RunId, above: &TreePosition) -> bool {
-    let policy = story.tables.run(run).map(|row| &row.plan.policy);
-    let strategy = policy.and_then(|policy| policy.on_dependency_failure);
-    if strategy != Some(OnDependencyFailure::FailPhase) {
-        return false;
-    }
-    let open = || story.tables.open_children(run, above);
-    open().any(|row| row.state.is_broken()) && open().any(|row| !row.plan.depends_on.is_empty())
-}
-
-/// Whether something that is not finished must be before this may begin, or what
-/// holds it waits as its plan says.
-pub(super) fn has_to_wait(story: &EventBuffer<'_>, run: RunId, item: &ItemRow) -> bool {
-    let unfinished = |on| is_blocking(story, run, on);
-    let behind = |row: &ItemRow| {
-        let tables = &story.tables;
-        tables.has_blocking_predecessor(run, &row.plan.place, row.plan.turn, &row.plan.depends_on)
-    };
-    let is_held = |row: &ItemRow| row.node != item.node && row.has_open_wait();
-    item_and_ancestors(story, item).any(|row| {
-        let waits = row.plan.depends_on.iter().any(unfinished) || behind(row) || is_held(row);
-        waits || is_phase_failed(story, run, &row.plan.place.parent())
-    })
-}
-
 fn pause_at_breakpoint(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let stops = story
         .tables
@@ -308,78 +228,67 @@ pub(super) fn ask_at_breakpoint(story: &mut EventBuffer<'_>, run: RunId, node: &
     story.ask_about_node(DecisionKind::Breakpoint, run, node, question, None);
 }
 
-/// `node` ended badly, for good: it shows on every item above it, and a person is
-/// asked.
-pub(super) fn give_up_item(
-    story: &mut EventBuffer<'_>,
-    run: RunId,
-    node: &Node,
-    state: ItemState,
-    error: &str,
-) {
-    give_up_item_with_details(story, ItemRef { run, node }, state, error, None);
-}
-
-/// The same, for a question that also says what was considered.
-pub(super) fn give_up_item_with_details(
-    story: &mut EventBuffer<'_>,
-    item: ItemRef<'_>,
-    state: ItemState,
-    error: &str,
-    considered: Option<&str>,
-) {
-    let ItemRef { run, node } = item;
-    story.move_item(run, node, state, |moved| {
-        moved.error = Some(error.to_owned())
-    });
-    let named = format!(
-        "{}: {error}",
-        node.as_str().rsplit('/').next().unwrap_or_default()
-    );
-    for above in story.ancestors_of(run, node) {
-        if above.state.can_become(state) {
-            story.move_item(run, &above.node, state, |moved| {
-                moved.error = Some(named.clone())
-            });
+/// All that the plan asks for `node` was done: it is finished, unless its proof
+/// is too weak here.
+pub(super) fn finish_or_ask(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
+    let Some(item) = story.tables.item(run, node).cloned() else {
+        return;
+    };
+    if item.is_missing_check() {
+        story.set_stage(run, node, Stage::Gate);
+        return;
+    }
+    match judge_claim(story, &item) {
+        ClaimJudgement::Finish if item.plan.approval => ask_for_approval(story, &item, None),
+        ClaimJudgement::Ask(doubt) if item.plan.approval => {
+            ask_for_approval(story, &item, Some(&doubt))
+        }
+        ClaimJudgement::Finish => finish_item(story, run, node),
+        ClaimJudgement::Check(gate) => story.append(ItemEvent::Staged {
+            run,
+            node: node.clone(),
+            stage: Stage::Gate,
+            gate: Some(gate),
+        }),
+        ClaimJudgement::Ask(question) => ask_about_claim(story, &item, question),
+        ClaimJudgement::Refuse(why) => {
+            settle_attempt(story, &item, Outcome::Failed, Some(&why));
+            let failed = FailedWork {
+                outcome: Outcome::Failed,
+                category: FailureCategory::Validation,
+                error: &why,
+                recovery: None,
+                is_of_check: false,
+            };
+            fail_item(story, run, node, &failed);
         }
     }
-    ask_about_broken_item(story, run, node, considered);
 }
 
-/// Asks a person what is to become of a node that ended badly, or for which an
-/// agent needs a person.
-pub(super) fn ask_about_broken_item(
-    story: &mut EventBuffer<'_>,
-    run: RunId,
-    node: &Node,
-    considered: Option<&str>,
-) {
-    let Some(item) = story.tables.item(run, node) else {
-        return;
+/// The question also names the doubt about which a person would be asked otherwise.
+fn ask_for_approval(story: &mut EventBuffer<'_>, item: &ItemRow, doubt: Option<&str>) {
+    settle_attempt(story, item, Outcome::Completed, None);
+    let doubt = doubt.map_or_else(String::new, |doubt| format!("; {doubt}"));
+    let question = format!("{}{doubt}", approval_question(&item.node));
+    wait_and_ask(story, item, DecisionKind::Approval, question);
+}
+
+pub(super) fn approval_question(node: &Node) -> String {
+    format!("`{node}` waits for an approval")
+}
+
+fn ask_about_claim(story: &mut EventBuffer<'_>, item: &ItemRow, question: String) {
+    wait_and_ask(story, item, DecisionKind::Claim, question);
+}
+
+fn wait_and_ask(story: &mut EventBuffer<'_>, item: &ItemRow, kind: DecisionKind, question: String) {
+    let (run, node) = (item.run, &item.node);
+    let human = HumanNeeded {
+        reason: question,
+        details: item.summary.clone(),
     };
-    let told = [item.error.as_deref(), considered];
-    let told: Vec<&str> = told.into_iter().flatten().collect();
-    let details = (!told.is_empty()).then(|| told.join("\n"));
-    if let Some(human) = item.people.human.clone() {
-        story.ask_about_node(
-            DecisionKind::HumanNeeded,
-            run,
-            node,
-            human.reason,
-            human.details.or(details),
-        );
-        return;
-    }
-    let what = if item.state == ItemState::Blocked {
-        "is blocked"
-    } else {
-        "failed"
-    };
-    story.ask_about_node(
-        DecisionKind::BlockedNode,
-        run,
-        node,
-        format!("`{node}` {what}: what now?"),
-        details,
-    );
+    story.move_item(run, node, ItemState::Waiting, |moved| {
+        moved.human = Some(human.clone());
+    });
+    story.ask_about_node(kind, run, node, human.reason, human.details);
 }

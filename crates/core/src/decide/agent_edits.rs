@@ -5,10 +5,14 @@
 //! a control away is asked about while the old value stays in force. All else
 //! is taken like a person's edit: see [`super::editing`].
 
+mod difference;
+
+use super::applying::{apply_all_edits, render_rejected_edits};
+use super::changes::EditSource;
 use super::claims::has_same_check;
-use super::editing::{EditSource, apply_all_edits, render_rejected_edits};
+use super::dead_runner::release_dead_runner;
 use super::event_buffer::EventBuffer;
-use super::people::{check_decision_open, is_under_way, release_dead_runner};
+use super::guards::check_decision_open;
 use crate::command::EditAuthor;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;
@@ -20,9 +24,6 @@ use crate::plan::PlannedItem;
 use crate::refusal::Refusal;
 use crate::run::RunState;
 use crate::tables::Tables;
-
-mod difference;
-
 use difference::{describe_difference, has_lost_lines};
 
 /// The agent whose edits they may be.
@@ -197,7 +198,7 @@ fn classify_edit(
         (Edit::SetPrompt { prompt, .. }, Some(row)) if agent.criteria => {
             if has_lost_lines(row.plan.prompt.as_deref(), prompt.as_deref()) {
                 EditTreatment::Doubt
-            } else if is_under_way(row) {
+            } else if row.is_under_way() {
                 // It is read again when the work is over.
                 EditTreatment::Nothing
             } else {

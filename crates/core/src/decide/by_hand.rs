@@ -3,10 +3,11 @@
 //! An item that a person has in hand waits for that person. No runner starts it until
 //! a person retries it.
 
-use super::advance::{ask_about_broken_item, give_up_item, has_to_wait};
-use super::editing::{EditRejection, change_item, drop_dependencies, reject_edit};
+use super::changes::{EditRejection, change_item, drop_dependencies, reject_edit};
+use super::dependencies::has_to_wait;
 use super::event_buffer::EventBuffer;
-use super::people::{is_under_way, reopen_ancestors};
+use super::giving_up::{ask_about_broken_item, give_up_item};
+use super::reopening::reopen_ancestors;
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::ItemChange;
@@ -78,7 +79,7 @@ fn begin_by_hand(story: &mut EventBuffer<'_>, item: &ItemRow) -> Result<(), Edit
     let (run, node) = (item.run, &item.node);
     // Of an item that a dead runner left behind only the state is known.
     let is_working = item.state == ItemState::Working;
-    if is_under_way(item) || (is_working && story.has_live_runner(run)) {
+    if item.is_under_way() || (is_working && story.has_live_runner(run)) {
         return Err(Refusal::BeingWorkedOn(node.clone()).into());
     }
     let may_begin = is_working || matches!(item.state, ItemState::Ready | ItemState::Waiting);

@@ -1,25 +1,15 @@
-//! What shows that an item is done; and what becomes of one whose proof is weak.
+//! What shows that an item is done, and what that is worth in its run.
 //!
-//! The levels are those of [`crate::evidence`]. Here is what follows from them:
+//! The levels are those of [`crate::evidence`]. Here is what has to follow from them:
 //! the item is finished, has to pass a given command, or a person is asked.
 
-use super::advance::finish_item;
 use super::event_buffer::EventBuffer;
-use super::people::{advance_emptied_parents, release_dead_runner};
-use super::recording::log_completed;
-use super::recovering::{FailedWork, fail_item};
-use crate::attempt::{HumanNeeded, Outcome};
-use crate::classify::FailureCategory;
-use crate::decision::{DecisionKind, Verb};
-use crate::event::{AttemptEvent, ItemEvent, ItemMoved};
 use crate::evidence::{
     ChangeExtent, CheckSignificance, ClaimRules, ClaimSettings, Level, TreeChange, WeakenedProof,
     Worth,
 };
 use crate::gate::{Gate, GateReport};
-use crate::id::{Node, RunId};
-use crate::item::{Evidence, ItemRow, ItemState, Stage};
-use crate::refusal::Refusal;
+use crate::item::{Evidence, ItemRow};
 
 /// How well it is shown that an item is done, before anybody is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +24,7 @@ enum ClaimProof {
 
 /// What follows for an item of which all was done that its plan asks for.
 #[derive(Clone, Debug, PartialEq)]
-enum ClaimJudgement {
+pub(super) enum ClaimJudgement {
     Finish,
     Check(Box<Gate>),
     Ask(String),
@@ -165,7 +155,7 @@ fn claim_rules_of_item(story: &EventBuffer<'_>, item: &ItemRow) -> (ClaimRules, 
     )
 }
 
-fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudgement {
+pub(super) fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudgement {
     let (rules, check) = claim_rules_of_item(story, item);
     let weakened = describe_weakenings(item);
     if !weakened.is_empty() {
@@ -247,151 +237,4 @@ pub(super) fn needs_nothing_more(story: &EventBuffer<'_>, item: &ItemRow) -> boo
 pub(super) fn has_same_check(one: &ItemRow, other: &ItemRow) -> bool {
     let script = |item: &ItemRow| item.plan.gate.as_ref().map(|gate| gate.script.clone());
     one.plan.gate.is_some() && script(one) == script(other)
-}
-
-/// All that the plan asks for `node` was done: it is finished, unless its proof
-/// is too weak here.
-pub(super) fn finish_or_ask(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
-    let Some(item) = story.tables.item(run, node).cloned() else {
-        return;
-    };
-    if item.is_missing_check() {
-        story.set_stage(run, node, Stage::Gate);
-        return;
-    }
-    match judge_claim(story, &item) {
-        ClaimJudgement::Finish if item.plan.approval => ask_for_approval(story, &item, None),
-        ClaimJudgement::Ask(doubt) if item.plan.approval => {
-            ask_for_approval(story, &item, Some(&doubt))
-        }
-        ClaimJudgement::Finish => finish_item(story, run, node),
-        ClaimJudgement::Check(gate) => story.append(ItemEvent::Staged {
-            run,
-            node: node.clone(),
-            stage: Stage::Gate,
-            gate: Some(gate),
-        }),
-        ClaimJudgement::Ask(question) => ask_about_claim(story, &item, question),
-        ClaimJudgement::Refuse(why) => {
-            settle_attempt(story, &item, Outcome::Failed, Some(&why));
-            let failed = FailedWork {
-                outcome: Outcome::Failed,
-                category: FailureCategory::Validation,
-                error: &why,
-                recovery: None,
-                is_of_check: false,
-            };
-            fail_item(story, run, node, &failed);
-        }
-    }
-}
-
-/// The question also names the doubt about which a person would be asked otherwise.
-fn ask_for_approval(story: &mut EventBuffer<'_>, item: &ItemRow, doubt: Option<&str>) {
-    settle_attempt(story, item, Outcome::Completed, None);
-    let doubt = doubt.map_or_else(String::new, |doubt| format!("; {doubt}"));
-    let question = format!("{}{doubt}", approval_question(&item.node));
-    wait_and_ask(story, item, DecisionKind::Approval, question);
-}
-
-pub(super) fn approval_question(node: &Node) -> String {
-    format!("`{node}` waits for an approval")
-}
-
-fn ask_about_claim(story: &mut EventBuffer<'_>, item: &ItemRow, question: String) {
-    wait_and_ask(story, item, DecisionKind::Claim, question);
-}
-
-fn wait_and_ask(story: &mut EventBuffer<'_>, item: &ItemRow, kind: DecisionKind, question: String) {
-    let (run, node) = (item.run, &item.node);
-    let human = HumanNeeded {
-        reason: question,
-        details: item.summary.clone(),
-    };
-    story.move_item(run, node, ItemState::Waiting, |moved| {
-        moved.human = Some(human.clone());
-    });
-    story.ask_about_node(kind, run, node, human.reason, human.details);
-}
-
-/// A person accepts the proof that there is.
-pub(super) fn accept_claim(
-    story: &mut EventBuffer<'_>,
-    run: RunId,
-    node: &Node,
-    why: Option<&str>,
-) -> Result<(), Refusal> {
-    release_dead_runner(story, run)?;
-    if story.require_item(run, node)?.state == ItemState::Waiting {
-        let decided = Evidence::Decided {
-            by: story.facts.actor.name().to_owned(),
-            at: story.rows.now,
-            through: "piton decide".to_owned(),
-        };
-        super::advance::finish_item_with_evidence(story, run, node, Some(decided));
-    }
-    story.settle_decisions_below(run, node, Verb::Approve, why);
-    advance_emptied_parents(story, run);
-    Ok(())
-}
-
-/// Why an attempt that was to be accepted is not completed.
-const NOT_ACCEPTED: &str = "it was not accepted, and the item is tried again";
-
-/// Why an attempt has no check of its own.
-pub(super) const WENT_BACK: &str = "its item went back to work before its check was done";
-
-/// An item that goes somewhere else says what the attempt came to whose outcome
-/// waited for its check or for a person.
-pub(super) fn settle_attempt_by_move(
-    story: &mut EventBuffer<'_>,
-    item: &ItemRow,
-    moved: &ItemMoved,
-) {
-    let error = moved.error.as_deref();
-    let (outcome, why) = match moved.to {
-        ItemState::Working if moved.stage == Some(Stage::Work) => {
-            (Outcome::Interrupted, Some(WENT_BACK))
-        }
-        // A person was asked about it, and wants more.
-        ItemState::Working if moved.from == ItemState::Waiting => {
-            (Outcome::Failed, Some(NOT_ACCEPTED))
-        }
-        // It is still being checked, or a person is asked about it.
-        ItemState::Working | ItemState::Waiting => return,
-        ItemState::Done => (Outcome::Completed, None),
-        ItemState::Skipped | ItemState::Dropped => (
-            Outcome::Interrupted,
-            Some("the item was left out before its check was done"),
-        ),
-        ItemState::Failed | ItemState::Blocked => (Outcome::Failed, error),
-        ItemState::Pending | ItemState::Ready => {
-            (Outcome::Failed, Some(error.unwrap_or(NOT_ACCEPTED)))
-        }
-    };
-    settle_attempt(story, item, outcome, why);
-}
-
-/// Says what the attempt came to whose outcome waited for the check of its
-/// item or for a person; nothing when none does.
-pub(super) fn settle_attempt(
-    story: &mut EventBuffer<'_>,
-    item: &ItemRow,
-    outcome: Outcome,
-    error: Option<&str>,
-) {
-    let Some(attempt) = item.proof.unchecked else {
-        return;
-    };
-    let (run, node) = (item.run, item.node.clone());
-    story.append(AttemptEvent::Judged {
-        attempt,
-        run,
-        node,
-        outcome,
-        error: error.map(str::to_owned),
-    });
-    if outcome == Outcome::Completed {
-        log_completed(story, item, attempt);
-    }
 }

@@ -3,15 +3,12 @@
 use uuid::Uuid;
 
 use super::similar::WordHolders;
-use super::{claims, merge_queue, pull_requests, remembering};
-
-use crate::attempt::Outcome;
 use crate::command::{CallerFacts, HolderLiveness};
 use crate::decision::{DecisionChoice, DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;
-use crate::event::{DecisionEvent, Event, ItemEvent, ItemMoved, MemoryEvent, RunEvent};
+use crate::event::{DecisionEvent, Event, MemoryEvent, RunEvent};
 use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
-use crate::item::{ItemRow, ItemState, Stage};
+use crate::item::ItemRow;
 use crate::journal::{Draft, EventStamp};
 use crate::memory::KINDS;
 use crate::name::FreeNumbers;
@@ -205,58 +202,6 @@ impl<'a> EventBuffer<'a> {
             at: about.at,
             reason: about.reason,
         });
-    }
-
-    /// Moves an item and completes the move with `more`.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such way: the rules above ask before they move.
-    pub(super) fn move_item(
-        &mut self,
-        run: RunId,
-        node: &Node,
-        to: ItemState,
-        more: impl FnOnce(&mut ItemMoved),
-    ) {
-        let Some(row) = self.tables.item(run, node) else {
-            return;
-        };
-        assert!(
-            row.state.can_become(to),
-            "`{node}` cannot go from {} to {to}",
-            row.state
-        );
-        let mut moved = ItemMoved::new(run, node.clone(), row.state, to);
-        more(&mut moved);
-        if moved.stage == Some(Stage::Work) || to.is_finished() {
-            merge_queue::drop_merge(self, run, node);
-        }
-        let Some(row) = self.tables.item(run, node) else {
-            return;
-        };
-        let (before, is_retry) = (row.clone(), moved.retries.is_some());
-        claims::settle_attempt_by_move(self, &before, &moved);
-        self.append(ItemEvent::Moved(Box::new(moved)));
-        remembering::judge_carried_memories(self, &before, to, is_retry);
-    }
-
-    pub(super) fn set_stage(&mut self, run: RunId, node: &Node, stage: Stage) {
-        let row = self.tables.item(run, node);
-        if let Some(row) = row.filter(|row| row.stage != stage).cloned() {
-            if stage == Stage::Work {
-                merge_queue::drop_merge(self, run, node);
-                // What comes back below it is done before its check.
-                let why = Some(claims::WENT_BACK);
-                claims::settle_attempt(self, &row, Outcome::Interrupted, why);
-            }
-            self.append(ItemEvent::Staged {
-                run,
-                node: node.clone(),
-                stage,
-                gate: None,
-            });
-        }
     }
 
     pub(super) fn ask_about_node(
@@ -516,13 +461,13 @@ impl<'a> EventBuffer<'a> {
                 DecisionKind::Review => {
                     let node = row.node.as_ref();
                     let item = node.and_then(|node| self.tables.item(run, node));
-                    !item.is_some_and(merge_queue::is_in_review)
+                    !item.is_some_and(ItemRow::is_in_merge_review)
                 }
                 // Likewise.
                 DecisionKind::PullRequest => {
                     let node = row.node.as_ref();
                     let item = node.and_then(|node| self.tables.item(run, node));
-                    !item.is_some_and(pull_requests::is_in_pull_request)
+                    !item.is_some_and(ItemRow::is_in_pull_request)
                 }
                 DecisionKind::HumanNeeded
                 | DecisionKind::Claim

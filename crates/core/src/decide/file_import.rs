@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::event_buffer::{EventBuffer, QuestionText};
-use super::recording::{append_entry, append_imported_attempt, is_name_taken, log_entry};
+use super::imported_attempts::append_imported_attempt;
+use super::recording::{append_entry, is_name_taken, log_entry};
 use super::remembering;
 use crate::attempt::{AttemptRow, ReportedAttempt};
 use crate::command::{ImportPolicy, ImportedFile, ImportedRecord};

@@ -5,7 +5,7 @@
 //! it; where that one is gone, another one holds it.
 
 use super::event_buffer::EventBuffer;
-use super::runner::{HeldRun, check_runner};
+use super::guards::{HeldRun, check_runner};
 use crate::event::RunEvent;
 use crate::id::RunId;
 use crate::refusal::Refusal;

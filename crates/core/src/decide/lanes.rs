@@ -1,7 +1,7 @@
 //! The branch that the work of a run goes to, and who has which lane.
 
 use super::event_buffer::EventBuffer;
-use super::runner::{
+use super::guards::{
     HeldRun, LeasedItem, check_can_begin, check_holder, check_runner, wrong_item_state,
 };
 use crate::event::{RunEvent, UnitEvent};
@@ -76,23 +76,6 @@ pub(super) fn enter_lanes(
         story.append(RunEvent::LanesEntered { run, terms });
     }
     Ok(())
-}
-
-/// Refuses to begin anything on an item in lanes whose unit has no lane of this
-/// runner.
-pub(super) fn check_lane_held(
-    story: &EventBuffer<'_>,
-    (run, token): HeldRun,
-    node: &Node,
-) -> Result<(), Refusal> {
-    if story.require_run(run)?.branches.lanes.is_none() {
-        return Ok(());
-    }
-    let unit = story.require_item(run, &unit_of_node(node))?;
-    match unit.lane() {
-        Some(lane) if lane.by == token => Ok(()),
-        Some(_) | None => Err(wrong_item_state(story.require_item(run, node)?)),
-    }
 }
 
 /// A unit gets a lane. What is in the one that it had already stays there; in

@@ -2,12 +2,12 @@
 //! away before it was committed.
 
 use super::advance::skip_node;
-use super::claims::settle_attempt;
 use super::event_buffer::EventBuffer;
-use super::people::reopen_ancestors;
+use super::guards::{HeldRun, LeasedItem, check_fence, check_runner, wrong_item_state};
+use super::judging::settle_attempt;
 use super::recording::{entry_about, log_entry};
 use super::recovering::{FailedWork, fail_item};
-use super::runner::{HeldRun, LeasedItem, check_fence, check_runner, wrong_item_state};
+use super::reopening::reopen_ancestors;
 use crate::attempt::Outcome;
 use crate::classify::FailureCategory;
 use crate::decision::{DecisionKind, Verb};

@@ -3,13 +3,14 @@
 //! goes on without. See `docs/design/0024-branches.md`.
 
 use super::agent_edits::edits_with_lines;
-use super::editing::{append_change, complete_subtree};
+use super::changes::{add_answer_to_item, append_change};
+use super::dead_runner::release_dead_runner;
 use super::event_buffer::EventBuffer;
-use super::people::{
-    add_answer_to_item, advance_emptied_parents, release_dead_runner, reset_for_retry,
-    restart_at_work, skip_item,
-};
-use super::runner::check_holder;
+use super::guards::check_holder;
+use super::leaving_out::skip_item;
+use super::marking::complete_subtree;
+use super::reopening::advance_emptied_parents;
+use super::restarting::{reset_for_retry, restart_at_work};
 use crate::attempt::HumanNeeded;
 use crate::command::{MergeNeeded, MergedWork};
 use crate::decision::{DecisionKind, DecisionRow, Verb};

@@ -1,15 +1,15 @@
 //! The merge queue: how the work of a unit gets to the target, or back.
 
-use super::advance::{give_up_item_with_details, skip_node, update_after_finish};
-use super::claims::{evidence_of_merged_check, settle_attempt};
+use super::advance::{skip_node, update_after_finish};
+use super::claims::evidence_of_merged_check;
+use super::dead_runner::release_dead_runner;
 use super::event_buffer::EventBuffer;
-use super::people::release_dead_runner;
-use super::recording::{entry_about, log_entry};
-use super::runner::{
+use super::giving_up::give_up_item_with_details;
+use super::guards::{
     HeldRun, LeasedItem, check_can_begin, check_fence, check_holder, wrong_item_state,
 };
-use crate::attempt::{HumanNeeded, Outcome};
-use crate::decision::DecisionKind;
+use super::moves::{MergeResult, append_merge_end};
+use super::recording::{entry_about, log_entry};
 use crate::entry::EntryType;
 use crate::event::UnitEvent;
 use crate::evidence::Evidence;
@@ -21,75 +21,6 @@ use crate::merge::{
 };
 use crate::refusal::Refusal;
 
-/// Puts a unit whose work is committed and proved into the queue, if it is one:
-/// it is done when that is merged.
-pub(super) fn queue_unit(
-    story: &mut EventBuffer<'_>,
-    item: &ItemRow,
-    evidence: &[Evidence],
-) -> bool {
-    let (run, node) = (item.run, &item.node);
-    let in_lanes = story
-        .tables
-        .run(run)
-        .is_some_and(|row| row.branches.lanes.is_some());
-    let work = item.work.unit.as_ref().and_then(|unit| unit.work.clone());
-    let Some(work) = work.filter(|_| in_lanes && item.is_merge_unit()) else {
-        return false;
-    };
-    settle_attempt(story, item, Outcome::Completed, None);
-    if item.state == ItemState::Working {
-        story.set_stage(run, node, Stage::Merge);
-    } else {
-        story.move_item(run, node, ItemState::Working, |moved| {
-            moved.stage = Some(Stage::Merge);
-        });
-    }
-    // Where nothing changed there is nothing to look at.
-    let is_changed = item
-        .work
-        .unit
-        .as_ref()
-        .is_none_or(|unit| !unit.is_unchanged);
-    let is_by_person = |one: &Evidence| matches!(one, Evidence::Decided { .. });
-    let is_approved = item.plan.approval && evidence.iter().any(is_by_person);
-    let lanes = story
-        .tables
-        .run(run)
-        .and_then(|row| row.branches.lanes.as_ref());
-    let review = is_changed && !is_approved && lanes.is_some_and(|lanes| lanes.terms.review);
-    story.append(UnitEvent::MergeQueued {
-        run,
-        node: node.clone(),
-        work,
-        evidence: evidence.to_vec(),
-        review,
-    });
-    if review {
-        ask_for_merge_review(story, item);
-    }
-    true
-}
-
-fn ask_for_merge_review(story: &mut EventBuffer<'_>, item: &ItemRow) {
-    let (run, node) = (item.run, &item.node);
-    let human = HumanNeeded {
-        reason: format!("the work on `{node}` waits for a review"),
-        details: item.summary.clone(),
-    };
-    story.move_item(run, node, ItemState::Waiting, |moved| {
-        moved.human = Some(human.clone());
-    });
-    let kind = DecisionKind::Review;
-    story.ask_about_node(kind, run, node, human.reason, human.details);
-}
-
-/// Whether the work of an item waits for a person to look at it.
-pub(super) fn is_in_review(item: &ItemRow) -> bool {
-    let merge = item.merge();
-    merge.is_some_and(|merge| merge.state == MergeState::InReview)
-}
-
 /// A person looked at the work of a unit, and it is to be merged.
 pub(super) fn approve_merge(
     story: &mut EventBuffer<'_>,
@@ -98,7 +29,7 @@ pub(super) fn approve_merge(
 ) -> Result<(), Refusal> {
     release_dead_runner(story, run)?;
     let item = story.require_item(run, node)?.clone();
-    let merge = item.merge().filter(|_| is_in_review(&item));
+    let merge = item.merge().filter(|_| item.is_in_merge_review());
     let Some(work) = merge.map(|merge| merge.work.clone()) else {
         return Err(wrong_item_state(&item));
     };
@@ -135,38 +66,6 @@ pub(super) fn return_rejected_merge(story: &mut EventBuffer<'_>, item: &ItemRow,
         moved.retries = Some(0);
     });
     story.set_stage(run, node, Stage::Resolve);
-}
-
-/// Takes a unit out of the queue that is worked on again or left out. A merge
-/// that has passed stays: the target may have been moved to it.
-pub(super) fn drop_merge(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
-    let merge = story.tables.item(run, node).and_then(ItemRow::merge);
-    if merge.is_some_and(|merge| merge.state != MergeState::Passed) {
-        append_merge_end(story, run, node, (None, None));
-    }
-}
-
-/// The merge that the target was moved to, or the commit of the target that had all
-/// of it already; with neither the unit is taken out of the queue.
-type MergeResult = (Option<MergeCommit>, Option<String>);
-
-fn append_merge_end(story: &mut EventBuffer<'_>, run: RunId, node: &Node, (made, at): MergeResult) {
-    let lanes = story
-        .tables
-        .run(run)
-        .and_then(|row| row.branches.lanes.as_ref());
-    let number = lanes.map_or(0, |lanes| lanes.merges + 1);
-    let number = made.as_ref().map_or(0, |_| number);
-    let item = story.tables.item(run, node);
-    let repository = item.and_then(|item| item.repository_of_work().map(str::to_owned));
-    story.append(UnitEvent::MergeEnded {
-        run,
-        node: node.clone(),
-        made,
-        number,
-        at,
-        repository,
-    });
 }
 
 /// Takes a unit a step further. Which step fits which state is the table in

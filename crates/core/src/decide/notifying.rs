@@ -1,7 +1,7 @@
 //! Notifications: each is started before its command is, and ended after.
 
 use super::event_buffer::EventBuffer;
-use super::recording::ensure_project_run;
+use super::imported_attempts::ensure_project_run;
 use crate::event::NotificationEvent;
 use crate::id::RunId;
 use crate::notification::{

@@ -3,8 +3,8 @@
 //! `docs/design/0035-pull-requests.md`.
 
 use super::event_buffer::EventBuffer;
+use super::guards::{HeldRun, check_can_begin, check_holder, wrong_item_state};
 use super::merge_queue::{requeue_unchecked_unit, return_rejected_merge};
-use super::runner::{HeldRun, check_can_begin, check_holder, wrong_item_state};
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::UnitEvent;
@@ -15,13 +15,6 @@ use crate::pull_request::{
     AdoptedPullRequest, PullRequestNews, PullRequestRow, PullRequestStep, branch_of_unit,
 };
 use crate::refusal::Refusal;
-
-/// Whether the work of an item is in a pull request, or waits for a person since it
-/// cannot be brought into one.
-pub(super) fn is_in_pull_request(item: &ItemRow) -> bool {
-    let merge = item.merge();
-    merge.is_some_and(|merge| merge.state == MergeState::Requested)
-}
 
 /// Takes the pull request of a unit a step further.
 pub(super) fn apply_pull_request_step(

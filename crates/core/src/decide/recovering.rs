@@ -1,9 +1,10 @@
 //! What becomes of an item after an attempt that did not complete: the plan's
 //! own retries, what recovery says, or a person.
 
-use super::advance::{give_up_item, give_up_item_with_details, skip_node};
+use super::advance::skip_node;
 use super::event_buffer::EventBuffer;
-use super::people::log_scope_override;
+use super::giving_up::{give_up_item, give_up_item_with_details};
+use super::recording::log_scope_override;
 use crate::attempt::{Outcome, RecoveryAction};
 use crate::classify::FailureCategory;
 use crate::id::{Node, RunId};

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::event_buffer::EventBuffer;
+use super::similar::document_without_context;
 use crate::attempt::Report;
 use crate::decision::Verb;
 use crate::event::{Event, MemoryEvent};
@@ -290,12 +291,6 @@ fn find_similar_memory(story: &mut EventBuffer<'_>, memory: &Memory) -> Option<S
         one.total_cmp(other).then(older)
     });
     best.map(|(_, row)| row.id.clone())
-}
-
-/// What a memory says, without where it came up.
-pub(crate) fn document_without_context(memory: &Memory) -> MemoryDocument {
-    let title = memory.title.as_deref().unwrap_or_default();
-    MemoryDocument::from_fields(title, &memory.content, "")
 }
 
 /// So many characters of what was in the way are its title.

@@ -1,9 +1,12 @@
 //! What agents ask for beside their work, and what is added to a plan that is
 //! under way.
 
-use super::editing::{EditRejection, insert_items, siblings_below};
+use super::changes::EditRejection;
+use super::dead_runner::release_dead_runner;
 use super::event_buffer::EventBuffer;
-use super::people::{check_decision_open, release_dead_runner};
+use super::guards::check_decision_open;
+use super::inserting::insert_items;
+use super::siblings::siblings_below;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::DecisionEvent;
 use crate::evidence::ClaimOverrides;

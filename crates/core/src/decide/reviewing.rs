@@ -1,12 +1,12 @@
 //! What becomes of an item whose work an agent reviews.
 
 use super::advance::advance_after_review;
-use super::claims::{SHORT_COMMIT, settle_attempt};
+use super::claims::SHORT_COMMIT;
+use super::dead_runner::release_dead_runner;
 use super::event_buffer::EventBuffer;
-use super::people::{
-    advance_emptied_parents, initial_open_state, release_dead_runner, reopen_ancestors,
-};
-use super::runner::wrong_item_state;
+use super::guards::wrong_item_state;
+use super::judging::settle_attempt;
+use super::reopening::{advance_emptied_parents, initial_open_state, reopen_ancestors};
 use crate::attempt::{HumanNeeded, Outcome, Report};
 use crate::decision::{DecisionKind, Verb};
 use crate::event::ItemEvent;

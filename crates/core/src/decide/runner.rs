@@ -1,14 +1,17 @@
 //! What the runner that holds a run may do.
 
 use super::advance::{
-    advance_after_gate, advance_after_hook, advance_after_work, give_up_item, skip_node,
+    advance_after_gate, advance_after_hook, advance_after_work, finish_or_ask, skip_node,
 };
-use super::claims::{
-    evidence_of_check, finish_or_ask, has_same_check, needs_nothing_more, settle_attempt,
-};
+use super::claims::{evidence_of_check, has_same_check, needs_nothing_more};
+use super::dead_runner::renew_pause_request;
 use super::event_buffer::{EventBuffer, StateReason};
-use super::lanes::check_lane_held;
-use super::people::{is_under_way, renew_pause_request};
+use super::giving_up::give_up_item;
+use super::guards::{
+    HeldRun, LeasedItem, check_can_begin, check_fence, check_holder, check_lane_held, check_runner,
+    wrong_item_state,
+};
+use super::judging::settle_attempt;
 use super::recording::{entry_about, log_attempt, log_entry, next_attempt_name};
 use super::recovering::{FailedWork, advance_after_repair, fail_item, fail_split};
 use super::remembering;
@@ -31,69 +34,10 @@ use crate::policy::{self, Limits};
 use crate::recover::Recovery;
 use crate::refusal::Refusal;
 use crate::row::{Key, Row};
-use crate::run::{Pause, RunRow, RunState, RunnerRequest};
+use crate::run::{Pause, RunRow, RunState};
 use crate::standing::state_of_run;
 use crate::trouble::Trouble;
 use crate::views::apply_event;
-
-/// A run, and the token of the runner that says that it holds it.
-pub(super) type HeldRun = (RunId, u64);
-
-/// Refuses to begin anything in a run that is not running, or that a person has just
-/// asked to stop.
-pub(super) fn check_can_begin(story: &EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
-    let row = story.require_run(run)?;
-    let stops = row
-        .invocation
-        .asked
-        .as_ref()
-        .is_some_and(|asked| asked.request == RunnerRequest::Stop);
-    if row.state == RunState::Running && !stops {
-        Ok(())
-    } else {
-        Err(story.wrong_run_state(run))
-    }
-}
-
-/// Refuses a runner that no longer holds the run.
-pub(super) fn check_holder(story: &EventBuffer<'_>, (run, token): HeldRun) -> Result<(), Refusal> {
-    let row = story.require_run(run)?;
-    match &row.holder {
-        Some(holder) if holder.token == token => Ok(()),
-        Some(_) | None => Err(Refusal::Fenced {
-            name: row.name.clone(),
-        }),
-    }
-}
-
-/// Refuses a runner that neither holds the run nor has joined it.
-pub(super) fn check_runner(story: &EventBuffer<'_>, (run, token): HeldRun) -> Result<(), Refusal> {
-    let row = story.require_run(run)?;
-    match row.has_runner(token) {
-        true => Ok(()),
-        false => Err(Refusal::Fenced {
-            name: row.name.clone(),
-        }),
-    }
-}
-
-/// An item, and the token with which it was taken.
-pub(super) type LeasedItem<'a> = (&'a Node, u64);
-
-/// The item whose work has ended. Refused where another runner or a person has taken
-/// it since: the later one decides what becomes of it.
-pub(super) fn check_fence(
-    story: &EventBuffer<'_>,
-    run: RunId,
-    (node, fence): LeasedItem<'_>,
-) -> Result<ItemRow, Refusal> {
-    let item = story.require_item(run, node)?;
-    if item.fence == fence {
-        Ok(item.clone())
-    } else {
-        Err(wrong_item_state(item))
-    }
-}
 
 /// What a runner begins to work with.
 pub(super) struct InvocationStart<'a> {
@@ -270,14 +214,6 @@ pub(super) fn interrupt_run(
     Ok(())
 }
 
-pub(super) fn wrong_item_state(item: &ItemRow) -> Refusal {
-    Refusal::ItemState {
-        node: item.node.clone(),
-        state: item.state,
-        until: item.tries.until,
-    }
-}
-
 /// What an attempt is started with.
 pub(super) struct AttemptStart<'a> {
     pub(super) attempt: AttemptId,
@@ -352,7 +288,7 @@ fn is_role_startable(role: Role, item: &ItemRow) -> bool {
         (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
         // Another tool had begun it when the plan was taken over.
         (Role::Worker, ItemState::Working, Stage::Work | Stage::Baseline) => {
-            item.is_leaf() && !is_under_way(item)
+            item.is_leaf() && !item.is_under_way()
         }
         (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.people.human.is_none(),
         (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
@@ -416,7 +352,7 @@ pub(super) fn start_baseline(
     let fits = match (item.state, item.stage) {
         (ItemState::Ready, Stage::Work) => true,
         // A runner died while it ran.
-        (ItemState::Working, Stage::Baseline) => !is_under_way(&item),
+        (ItemState::Working, Stage::Baseline) => !item.is_under_way(),
         _ => false,
     };
     if !fits || !item.is_leaf() || item.plan.gate.is_none() || item.has_open_wait() {

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 
 use super::advance;
-use super::editing::append_change;
+use super::changes::append_change;
+use super::dead_runner::renew_pause_request;
+use super::dependencies;
 use super::event_buffer::{EventBuffer, StateReason};
-use super::people::renew_pause_request;
 use crate::decision::DecisionKind;
 use crate::event::ItemChange;
 use crate::id::{Node, RunId, TreePosition};
@@ -87,14 +88,14 @@ pub(super) fn update_ready_items(story: &mut EventBuffer<'_>, run: RunId) {
 }
 
 /// The items that have not begun whose state is not what must be finished before
-/// them makes it, and what it makes it: as [`advance::has_to_wait`] says of one
+/// them makes it, and what it makes it: as [`dependencies::has_to_wait`] says of one
 /// item, but each parent and each list of siblings is looked at once.
 fn find_wrong_states(story: &EventBuffer<'_>, run: RunId) -> Vec<(Node, ItemState)> {
     let tables = &story.tables;
     let in_turn = tables
         .run(run)
         .is_some_and(|row| row.plan.order == Order::InTurn);
-    let is_open = |on: &Node| advance::is_blocking(story, run, on);
+    let is_open = |on: &Node| dependencies::is_blocking(story, run, on);
     let mut failed: HashMap<TreePosition, bool> = HashMap::new();
     let mut open: HashMap<TreePosition, Vec<(TreePosition, ItemTurn)>> = HashMap::new();
     let mut waits: HashMap<TreePosition, bool> = HashMap::new();
@@ -105,7 +106,7 @@ fn find_wrong_states(story: &EventBuffer<'_>, run: RunId) -> Vec<(Node, ItemStat
             waits.get(&above) == Some(&true) || row.plan.depends_on.iter().any(is_open);
         must_wait |= *failed
             .entry(above.clone())
-            .or_insert_with_key(|above| advance::is_phase_failed(story, run, above));
+            .or_insert_with_key(|above| dependencies::is_phase_failed(story, run, above));
         if !must_wait && in_turn && row.plan.depends_on.is_empty() {
             let siblings = open.entry(above).or_insert_with_key(|above| {
                 let open = tables.open_children(run, above);
@@ -117,7 +118,7 @@ fn find_wrong_states(story: &EventBuffer<'_>, run: RunId) -> Vec<(Node, ItemStat
                 .take_while(|(place, _)| *place < row.plan.place)
                 .any(|(_, turn)| turn.is_blocking(row.plan.turn));
         }
-        debug_assert_eq!(must_wait, advance::has_to_wait(story, run, row));
+        debug_assert_eq!(must_wait, dependencies::has_to_wait(story, run, row));
         waits.insert(row.plan.place.clone(), must_wait || row.has_open_wait());
         let to = match must_wait {
             true => ItemState::Pending,

@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::remembering::document_without_context;
 use crate::memory::Memory;
-use crate::recall::ComparableDocument;
+use crate::recall::{ComparableDocument, MemoryDocument};
 use crate::tables::Tables;
 
 type Holders = HashMap<String, BTreeSet<String>>;
@@ -73,4 +72,10 @@ impl WordHolders {
         let theirs = said.words().filter_map(|word| self.rare.get(word));
         mine.chain(theirs).flatten().cloned().collect()
     }
+}
+
+/// What a memory says, without where it came up.
+pub(crate) fn document_without_context(memory: &Memory) -> MemoryDocument {
+    let title = memory.title.as_deref().unwrap_or_default();
+    MemoryDocument::from_fields(title, &memory.content, "")
 }

@@ -1,8 +1,9 @@
 //! How an item is split: its pieces are planned before it, and it waits for them.
 
-use super::advance::has_to_wait;
-use super::editing::{append_change, move_siblings, siblings_below};
+use super::changes::append_change;
+use super::dependencies::has_to_wait;
 use super::event_buffer::EventBuffer;
+use super::siblings::{move_siblings, siblings_below};
 use crate::attempt::SplitPiece;
 use crate::event::{ItemChange, ItemEvent, ItemPlanned};
 use crate::id::{Node, RunId, TreePosition};

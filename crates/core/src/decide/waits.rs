@@ -1,8 +1,8 @@
 //! What items wait for before they begin: their time, or their command.
 
+use super::changes::join_answers;
 use super::event_buffer::EventBuffer;
-use super::people::join_answers;
-use super::runner::{HeldRun, check_can_begin, check_holder, wrong_item_state};
+use super::guards::{HeldRun, check_can_begin, check_holder, wrong_item_state};
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, Verb};
 use crate::id::{Node, RunId};
