@@ -1,6 +1,6 @@
 //! An attempt: one try at an item by an agent, started once.
 
-mod outcome;
+pub(crate) mod outcome;
 
 use std::collections::BTreeMap;
 

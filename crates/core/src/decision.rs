@@ -1,6 +1,6 @@
 //! A decision: something that a person must decide, or did.
 
-mod kind;
+pub(crate) mod kind;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

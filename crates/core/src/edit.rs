@@ -4,15 +4,15 @@ mod in_force;
 
 use std::fmt;
 
-use crate::evidence::ClaimOverrides;
+use crate::evidence::claims::ClaimOverrides;
 use crate::gate::Gate;
 use crate::id::Node;
-use crate::item::ItemState;
+use crate::item::state::ItemState;
 use crate::native::Native;
-use crate::plan::PlannedItem;
+use crate::plan::planned_item::PlannedItem;
 use crate::policy::Policy;
 use crate::request::{RequestAnswer, WorkRequest};
-use crate::run::RunState;
+use crate::run::state::RunState;
 use crate::scope::FileScope;
 use crate::wait::Wait;
 

@@ -5,7 +5,7 @@
 //! an item has reached; [`ClaimRules`] say what `changed` and `word` are worth.
 //! What follows is decided in `decide::claims`.
 
-mod claims;
+pub(crate) mod claims;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

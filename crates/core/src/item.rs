@@ -1,6 +1,6 @@
 //! An item: a thing to get done. Items form a tree and a graph.
 
-mod state;
+pub(crate) mod state;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{DecisionId, Node, RunId};
-use crate::run::{Pause, RunState};
+use crate::run::state::{Pause, RunState};
 
 pub(crate) use due::is_notification_started;
 pub use due::{DueNotification, due_notifications, last_failure, notification_kind_of_decision};

@@ -1,7 +1,7 @@
 //! A plan: what a run is made of, before anything has happened.
 
 mod order;
-mod planned_item;
+pub(crate) mod planned_item;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::id::{Node, RunId};
 use crate::native::Native;
 use crate::policy::Policy;
 use crate::request::WorkRequest;
-use crate::run::Pause;
+use crate::run::state::Pause;
 
 pub use order::{ItemTurn, Order};
 pub use planned_item::{ImportedItemHistory, PlannedItem};

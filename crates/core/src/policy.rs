@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::classify::FailureCategory;
 use crate::dollars::Dollars;
-use crate::item::ItemState;
+use crate::item::state::ItemState;
 use crate::iteration_hook::IterationHook;
 use crate::request::Proposals;
 use crate::review::ReviewPolicy;

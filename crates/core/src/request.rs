@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::decision::Verb;
+use crate::decision::kind::Verb;
 use crate::id::{DecisionId, Node};
-use crate::plan::PlannedItem;
+use crate::plan::planned_item::PlannedItem;
 use crate::word::words;
 
 words! {

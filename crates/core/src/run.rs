@@ -1,6 +1,6 @@
 //! A run: a body of work under way.
 
-mod state;
+pub(crate) mod state;
 
 use std::collections::BTreeMap;
 

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::order::ItemTurn;
-use crate::attempt::HumanNeeded;
-use crate::evidence::ClaimOverrides;
+use crate::attempt::outcome::HumanNeeded;
+use crate::evidence::claims::ClaimOverrides;
 use crate::gate::Gate;
 use crate::id::{Node, TreePosition};
-use crate::item::ItemState;
+use crate::item::state::ItemState;
 use crate::native::Native;
 use crate::scope::FileScope;
 use crate::wait::Wait;
