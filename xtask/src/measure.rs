@@ -9,7 +9,7 @@ mod sources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use self::paths::{circles, file_imports};
+use self::paths::{FileImports, circles, file_imports};
 use self::sources::{Crate, Definition, Kind};
 
 /// The crates that ship.
@@ -249,29 +249,46 @@ fn nameless(text: &str) -> impl Iterator<Item = &'static str> {
 }
 
 fn measure_modules(crates: &[Crate]) -> Vec<Measure> {
-    let mut largest: BTreeSet<String> = BTreeSet::new();
+    let mut found: Vec<(usize, String)> = Vec::new();
     let mut measures = Vec::new();
     for read in crates {
         let imports = file_imports(read);
-        for circle in circles(&imports) {
-            if circle.len() > largest.len() {
-                largest = circle;
-            }
-        }
+        let in_crate = circles(imports.keys());
+        found.extend(
+            in_crate
+                .iter()
+                .map(|circle| (circle.len(), describe_circle(circle, &imports))),
+        );
         if read.name == "engine" {
             measures.extend(measure_top(read, &imports));
         }
     }
-    measures.push(Measure::new(
-        "largest-circle",
-        [3, 119],
-        largest.into_iter().collect(),
-    ));
+    found.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+    measures.push(Measure {
+        value: found.first().map_or(0, |(length, _)| *length),
+        ..Measure::new(
+            "largest-circle",
+            [3, 119],
+            found.into_iter().map(|(_, circle)| circle).collect(),
+        )
+    });
     measures
 }
 
+/// How many files a circle has, and what each names of which other one of them.
+fn describe_circle(circle: &BTreeSet<String>, imports: &FileImports) -> String {
+    let inside = imports
+        .iter()
+        .filter(|((from, to), _)| circle.contains(from) && circle.contains(to));
+    let arrows = inside.map(|((from, to), names)| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        format!("\n  {from} -> {to}: {}", names.join(", "))
+    });
+    format!("{} files{}", circle.len(), arrows.collect::<String>())
+}
+
 /// The modules at the top of a crate, and what they name of each other.
-fn measure_top(read: &Crate, imports: &BTreeSet<(String, String)>) -> Vec<Measure> {
+fn measure_top(read: &Crate, imports: &FileImports) -> Vec<Measure> {
     let at_top: Vec<String> = read
         .modules
         .keys()
@@ -283,7 +300,7 @@ fn measure_top(read: &Crate, imports: &BTreeSet<(String, String)>) -> Vec<Measur
         Some(inner.trim_end_matches(".rs").to_owned())
     };
     let between: BTreeSet<(String, String)> = imports
-        .iter()
+        .keys()
         .filter_map(|(from, to)| Some((top_of(from)?, top_of(to)?)))
         .filter(|(from, to): &(String, String)| from != to && from != "lib" && to != "lib")
         .collect();

@@ -139,13 +139,16 @@ impl<'ast> Visit<'ast> for Paths {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
     module: Vec<String>,
-    /// Whether it is the module itself.
-    is_module: bool,
+    /// What of the module; none for the module itself.
+    name: Option<String>,
 }
 
-/// Which file names something of which other file.
-pub(super) fn file_imports(read: &Crate) -> BTreeSet<(String, String)> {
-    let mut found = BTreeSet::new();
+/// Which file names something of which other file, and the names.
+pub(super) type FileImports = BTreeMap<(String, String), BTreeSet<String>>;
+
+/// Which file of a crate names what of which other file.
+pub(super) fn file_imports(read: &Crate) -> FileImports {
+    let mut found = FileImports::new();
     for module in read.modules.values() {
         let used = module.imports.iter().filter(|import| !import.is_reexport);
         for import in used {
@@ -156,8 +159,11 @@ pub(super) fn file_imports(read: &Crate) -> BTreeSet<(String, String)> {
                 continue;
             };
             // `use super::plans;` names nothing yet: the paths behind it do.
-            if !target.is_module && there.file != module.file {
-                found.insert((module.file.clone(), there.file.clone()));
+            if let Some(name) = target.name
+                && there.file != module.file
+            {
+                let files = (module.file.clone(), there.file.clone());
+                found.entry(files).or_default().insert(name);
             }
         }
     }
@@ -219,7 +225,7 @@ fn walk(read: &Crate, at: Vec<String>, rest: &[String], depth: usize) -> Option<
     let Some((first, behind)) = rest.split_first() else {
         return Some(Target {
             module: at,
-            is_module: true,
+            name: None,
         });
     };
     if module.children.contains(first) {
@@ -238,12 +244,14 @@ fn walk(read: &Crate, at: Vec<String>, rest: &[String], depth: usize) -> Option<
     }
     Some(Target {
         module: at,
-        is_module: false,
+        name: Some(first.clone()),
     })
 }
 
 /// The sets of nodes that reach each other, those of one node left out.
-pub(super) fn circles(edges: &BTreeSet<(String, String)>) -> Vec<BTreeSet<String>> {
+pub(super) fn circles<'a>(
+    edges: impl IntoIterator<Item = &'a (String, String)>,
+) -> Vec<BTreeSet<String>> {
     let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (from, to) in edges {
         next.entry(from).or_default().push(to);
