@@ -6,19 +6,12 @@ use piton_core::scope::FileScope;
 use crate::json;
 use crate::problem::{Problem, SourceText};
 use crate::record::{FieldSlot, OptionalValue, ReadMode, ValuePosition};
-use crate::report::{ProblemReport, ValuePath};
+use crate::report::{KEPT, MapPosition, ProblemReport};
 use crate::tree::{Map, ParsedTree, Span, ValueNode};
 
 /// Reads the fields of mappings, and tells what does not fit.
 pub(crate) struct FieldReader<'r> {
     pub(crate) report: ProblemReport<'r>,
-}
-
-/// A mapping and the way to it.
-#[derive(Clone, Copy)]
-pub(crate) struct MapPosition<'p> {
-    pub(crate) map: &'p Map,
-    pub(crate) path: ValuePath<'p>,
 }
 
 impl ProblemReport<'_> {
@@ -189,9 +182,6 @@ impl FieldReader<'_> {
     }
 }
 
-pub(crate) const KEPT: &str =
-    "correct the value; until then it is kept as it stands and has no effect";
-
 /// The texts of a list, or one text for a list of one; what is none is left out.
 pub(crate) fn texts_of_node(node: &ValueNode) -> Vec<String> {
     let text = |node: &ValueNode| node.text().filter(|_| !node.is_null()).map(str::to_owned);
@@ -199,14 +189,6 @@ pub(crate) fn texts_of_node(node: &ValueNode) -> Vec<String> {
         Some(items) => items.iter().filter_map(text).collect(),
         None => text(node).into_iter().collect(),
     }
-}
-
-/// A whole number that is not negative, however it is written: `3`, `3.0`, `3e0`.
-pub(crate) fn count_of_node(node: &ValueNode) -> Option<u64> {
-    let value = node.as_f64().filter(|value| *value >= 0.0)?;
-    let whole = || Some(format!("{value:.0}")).filter(|_| value.fract() == 0.0);
-    let exact = node.as_u64().or_else(|| node.text()?.parse().ok());
-    exact.or_else(|| whole()?.parse().ok())
 }
 
 fn find_present<'n>(place: MapPosition<'n>, key: &str) -> Option<&'n ValueNode> {

@@ -9,6 +9,7 @@
 //! [`find_list_ends`] is the way into a text that is too large for that.
 //! [`render`] writes a document that was not there before.
 
+mod byte_edit;
 mod emit;
 mod ends;
 mod parse;
@@ -20,8 +21,8 @@ pub use crate::tree::{
     DEPTH_MAX, Map, MapKey, ParsedTree, Scalar, ScalarKind, Span, Style, SyntaxFault, Value,
     ValueNode,
 };
+pub(crate) use byte_edit::{ByteEdit, apply_edits};
 pub use emit::{is_same_json, render};
 pub use ends::find_list_ends;
 pub use parse::{has_bom, parse, parse_stream};
-pub(crate) use patch::{ByteEdit, apply_edits};
 pub use patch::{JsonPatchError, patch};

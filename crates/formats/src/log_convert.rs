@@ -21,16 +21,13 @@ use piton_core::{Actor, Event, EventId, RunId, Tables};
 use serde_json::{Map, Value};
 
 use crate::agent_os;
-use crate::native_file::{FILE_AGENT, FileContext, RenderError, ShownRow};
+use crate::native_file::{FILE_AGENT, FileContext, PROJECT, RenderError, ShownRow};
 use crate::plan_convert::{ConversionLoss, has_words, words_of_text};
 use crate::project_format::ProjectFile;
 use crate::ralph_json;
 use crate::registry::project_files;
 use crate::shape::{FieldShape, Pattern, has_key};
 use crate::shape_merge::{attempt_id_of_digest, digest};
-
-/// Under this key of its whole a log has the name of its project.
-pub const PROJECT: &str = "project";
 
 /// The formats of logs that can be turned into others.
 #[must_use]

@@ -117,15 +117,6 @@ pub(crate) struct Doc<'t> {
 }
 
 impl<'t> Doc<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
-        Self::with_head(text, 0)
-    }
-
-    /// Reads `text`, of which the first `head` bytes are no Markdown.
-    pub(crate) fn with_head(text: &'t str, head: usize) -> Self {
-        scan::scan_lines(text, head)
-    }
-
     pub(crate) fn line_count(&self) -> usize {
         self.kinds.len()
     }

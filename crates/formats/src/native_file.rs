@@ -34,6 +34,9 @@ pub enum ShownRow<'a> {
 /// tells of, where it is made for a file that shows them. No store keeps it.
 pub const CRITERION: &str = "criterion";
 
+/// Under this key of its whole a log has the name of its project.
+pub const PROJECT: &str = "project";
+
 /// What a file is called and shows beside rows.
 #[derive(Clone, Copy, Debug)]
 pub struct FileContext<'a> {

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use crate::format::Format;
 use crate::native_file::RenderError;
 use crate::plan_convert::Outline;
-use crate::plan_file::{PlanChanges, PlanFile, PlanFileNotes, ShownRun};
+use crate::plan_file::{PlanChanges, PlanFileNotes, ShownRun};
 use crate::plan_identity::PlanIdentity;
 use crate::problem::{Problem, SourceText};
 
@@ -229,21 +229,6 @@ pub struct PromptTemplates {
     /// Which files to leave alone, where that depends on the file of the plan.
     /// No author replaces it.
     pub files: Option<String>,
-}
-
-impl PromptTemplates {
-    /// Those of a plan of this format, at `source`.
-    #[must_use]
-    pub fn of_plan(face: &str, native: Option<&Native>, source: &str) -> Self {
-        let format = crate::registry::plan_format(face);
-        format.map_or_else(Self::default, |format| (format.templates)(native, source))
-    }
-
-    /// Which files to leave alone.
-    #[must_use]
-    pub fn file_rules(&self) -> &str {
-        self.files.as_deref().unwrap_or(crate::sprint::FILES)
-    }
 }
 
 /// Who works on an item, as its format has it.
@@ -690,12 +675,6 @@ pub(crate) fn reject_broken_plan(
 }
 
 impl PlanFormat {
-    /// The file of a run of this format.
-    #[must_use]
-    pub fn open(&'static self, tables: &Tables, run: RunId) -> PlanFile {
-        PlanFile::new(self, run, (self.document)(tables, run))
-    }
-
     /// Whether the text `now` holds another plan than `before`. What cannot be
     /// read is no other plan.
     #[must_use]

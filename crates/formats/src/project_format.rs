@@ -89,7 +89,7 @@ pub struct ProjectFile {
     /// Whether what it lists are attempts; else they are entries of sessions.
     pub lists_attempts: bool,
     /// What a text of it says beside its lists, by key: the name of the project
-    /// under [`crate::log_convert::PROJECT`].
+    /// under [`crate::native_file::PROJECT`].
     pub whole: fn(&str) -> BTreeMap<String, String>,
     /// The lines of a text that is no document, each without what marks it.
     pub lines: fn(&str) -> Vec<String>,

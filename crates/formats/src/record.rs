@@ -12,9 +12,8 @@ use std::borrow::Cow;
 
 use piton_core::evidence::{ClaimOverrides, WeakenedProof, Worth};
 
-use crate::field_reader::{KEPT, MapPosition, count_of_node};
-use crate::report::{ProblemReport, ValuePath, closest_word};
-use crate::shape::{FieldShape, Shape, has_key, optional_field};
+use crate::report::{KEPT, MapPosition, ProblemReport, ValuePath, closest_word};
+use crate::shape::{FieldShape, Shape, closed_map, has_key, optional_field};
 use crate::shape_merge::normalize_node;
 use crate::tree::{Map, MapKey, ScalarKind, ValueNode};
 
@@ -329,6 +328,14 @@ optional! {
     whole_number_words
 }
 
+/// A whole number that is not negative, however it is written: `3`, `3.0`, `3e0`.
+pub(crate) fn count_of_node(node: &ValueNode) -> Option<u64> {
+    let value = node.as_f64().filter(|value| *value >= 0.0)?;
+    let whole = || Some(format!("{value:.0}")).filter(|_| value.fract() == 0.0);
+    let exact = node.as_u64().or_else(|| node.text()?.parse().ok());
+    exact.or_else(|| whole()?.parse().ok())
+}
+
 fn whole_number_words(lenient: bool) -> &'static str {
     if lenient {
         "a whole number, 0 or more"
@@ -449,9 +456,16 @@ impl FieldSlot for ClaimOverrides {
         (!self.is_empty()).then(|| WrittenValue::record(self))
     }
 
-    fn read_value(&mut self, _: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
+    fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
         // They are piton's own, and read alike in all formats.
-        *self = at.report.field_reader().read_claims(at.place);
+        let mut at = ValuePosition {
+            report: &mut *at.report,
+            manner: ReadMode::Lenient,
+            ..*at
+        };
+        let mut claims: Option<Self> = None;
+        claims.read_value(node, &mut at);
+        *self = claims.unwrap_or_default();
         !self.is_empty()
     }
 }
@@ -462,6 +476,11 @@ record! {
         word: optional_field("word", Shape::one_of(Worth::WORDS)),
         weakened: optional_field("weakened", Shape::one_of(WeakenedProof::WORDS)),
     }
+}
+
+impl Shape {
+    /// What little proof is worth for an item: `[claims]` of piton's settings.
+    pub const CLAIMS: Self = closed_map(CLAIMS);
 }
 
 words!(Worth, WeakenedProof);

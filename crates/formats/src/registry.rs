@@ -4,8 +4,11 @@
 //! format of plans stands in [`PlanFormat`], what of one of files of the project
 //! in [`ProjectFormat`]; rows and events name either by its `face`.
 
-use crate::plan_format::{ItemUnit, PlanFormat, PlanKind};
+use piton_core::native::Native;
+
+use crate::plan_format::{ItemUnit, PlanFormat, PlanKind, PromptTemplates};
 use crate::project_format::{LegacyFile, ProjectFile, ProjectFormat};
+use crate::sprint;
 
 /// The formats of plans.
 #[must_use]
@@ -75,4 +78,19 @@ pub fn project_file_at(path: &str) -> Option<&'static ProjectFile> {
 pub fn legacy_files() -> impl Iterator<Item = &'static LegacyFile> {
     let families = project_formats().iter();
     families.flat_map(|family| family.old_files)
+}
+
+impl PromptTemplates {
+    /// Those of a plan of this format, at `source`.
+    #[must_use]
+    pub fn of_plan(face: &str, native: Option<&Native>, source: &str) -> Self {
+        let format = plan_format(face);
+        format.map_or_else(Self::default, |format| (format.templates)(native, source))
+    }
+
+    /// Which files to leave alone.
+    #[must_use]
+    pub fn file_rules(&self) -> &str {
+        self.files.as_deref().unwrap_or(sprint::FILES)
+    }
 }

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use crate::problem::Problem;
-use crate::shape::{Shape, compare_keys};
-use crate::tree::{Span, ValueNode};
+use crate::tree::{Map, Span};
 
 /// The way to a value, built without allocating and printed only for a problem.
 #[derive(Clone, Copy)]
@@ -76,11 +75,22 @@ impl ValuePath<'_> {
     }
 }
 
+/// A mapping and the way to it.
+#[derive(Clone, Copy)]
+pub(crate) struct MapPosition<'p> {
+    pub(crate) map: &'p Map,
+    pub(crate) path: ValuePath<'p>,
+}
+
 /// The problems of one file.
 pub(crate) struct ProblemReport<'r> {
     pub(crate) file: &'r str,
     pub(crate) problems: &'r mut Vec<Problem>,
 }
+
+/// How to mend a value that is of no use.
+pub(crate) const KEPT: &str =
+    "correct the value; until then it is kept as it stands and has no effect";
 
 /// What to tell about a problem: what was found, and how to mend it.
 pub(crate) type ProblemWords<'w> = (String, &'w str);
@@ -109,13 +119,6 @@ impl ProblemReport<'_> {
             Problem::warning(code, self.file, path.to_string(), span)
                 .with_message(words.0, words.1),
         );
-    }
-
-    /// Warns of keys that the table of a document does not have.
-    pub(crate) fn warn_unknown_keys(&mut self, root: &ValueNode, shape: &'static Shape) {
-        let unknown = compare_keys(root, shape).unknown;
-        let problems = unknown.iter().map(|key| key.to_problem(self.file));
-        self.problems.extend(problems);
     }
 }
 

@@ -18,12 +18,15 @@ mod layout;
 mod manifest;
 mod metrics;
 mod moves;
+mod native;
 mod native_file;
 mod own_work;
+mod phase_item;
 mod phases;
 mod plan;
 mod read;
 mod review;
+mod roles;
 mod shape;
 mod state;
 mod tasks;
@@ -34,14 +37,14 @@ pub(crate) use layout::first_keys;
 pub use layout::{StateLayout, detect_layout};
 pub use manifest::{Manifest, ManifestRepo, parse_manifest};
 pub use metrics::{AgentRecord, MetricsLog, parse_metrics};
+pub(crate) use native::title_of_native;
 pub use native_file::{collect_edits, render_run};
-pub(crate) use plan::title_of_native;
-pub use plan::{FACE, plan_of_state};
+pub use plan::plan_of_state;
 pub use read::parse_state;
 pub use shape::SHAPE;
 pub use state::{
-    AgentInvocation, IssueStatus, Metrics, Phase, PhaseStatus, PhaseTimes, SdlcIssue, SdlcState,
-    Totals, derived_totals,
+    AgentInvocation, FACE, IssueStatus, Metrics, Phase, PhaseStatus, PhaseTimes, SdlcIssue,
+    SdlcState, Totals, derived_totals,
 };
 pub use tree::to_tree;
 

@@ -15,8 +15,6 @@ mod pattern;
 mod schema;
 mod version;
 
-use crate::record::CLAIMS;
-
 pub use check::check;
 pub use keys::{KeyComparison, UnknownKey, compare_keys};
 pub use pattern::{Pattern, is_date_time};
@@ -141,9 +139,6 @@ impl Shape {
     pub const DATE_TIME: Self = Self::Text(TextShape::DateTime);
     /// A whole number that is not negative.
     pub const COUNT: Self = Self::Integer { min: Some(0) };
-
-    /// What little proof is worth for an item: `[claims]` of piton's settings.
-    pub const CLAIMS: Self = closed_map(CLAIMS);
 
     /// One of these words.
     pub const fn one_of(words: &'static [&'static str]) -> Self {

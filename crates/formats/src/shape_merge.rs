@@ -16,9 +16,8 @@ use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
 use crate::json::{self, is_same_json};
-use crate::log_convert::PROJECT;
 use crate::native::{VERSION, native_body, native_of_body};
-use crate::native_file::RenderError;
+use crate::native_file::{PROJECT, RenderError};
 use crate::problem::{Problem, Severity};
 use crate::shape::{FieldShape, FormatVersion, Shape, TextShape, check, is_date_time};
 use crate::tree::{Map, MapKey, ScalarKind, Span, Value, ValueNode};

@@ -38,7 +38,7 @@ mod write;
 
 pub use crate::plan_file::ShownRun;
 pub use crate::problem::SourceText;
-pub use compile::{Compilation, CompileOptions, WorkflowLookup, WorkflowSource, compile};
+pub use compile::{Compilation, CompileOptions, compile};
 pub use edits::{collect_edits, collect_edits_without_base};
 pub use elapsed::{format_elapsed, parse_elapsed};
 pub use export::SprintExporter;
@@ -54,4 +54,5 @@ pub use progress::{
 };
 pub use read::parse_progress;
 pub use shape::{PROGRESS_SHAPE, SPRINT_SHAPE, WORKFLOW_SHAPE};
+pub use workflow::{WorkflowLookup, WorkflowSource};
 pub use write::{render_progress, update_progress};

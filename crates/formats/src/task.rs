@@ -17,8 +17,6 @@ mod native_file;
 mod pair;
 mod plan;
 
-use std::ops::Range;
-
 use crate::markdown::{Doc, replace_range};
 use crate::plan_identity::PlanIdentity;
 use crate::problem::Problem;
@@ -27,6 +25,7 @@ use crate::tree::Span;
 pub use crate::markdown::EditError;
 pub use crate::sprint::SourceText;
 pub(crate) use about::task_notes;
+pub use boxes::Criterion;
 pub(crate) use boxes::is_ticked;
 pub use check::check;
 pub use formats::PLAN;
@@ -63,38 +62,6 @@ impl TaskFile {
     }
 }
 
-/// One box to tick.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Criterion {
-    /// A name that stays when something is put in above: from the id that the
-    /// text begins with (`WD-01:`, `**[3]**`), else from the text itself.
-    /// Lower-case ASCII letters, digits and `-`; unique in the file.
-    pub id: String,
-    /// The number for people, unique in the file: the one that is written, if
-    /// no other criterion has it too, else the place in the file.
-    pub number: u64,
-    /// The number that is written: `**[3]**`, else that of the list item.
-    pub written_number: Option<u64>,
-    /// What is to be done, in one line, without the id if that is `**[3]**`.
-    pub text: String,
-    /// Whether the box is ticked.
-    pub ticked: bool,
-    /// The heading that it stands under.
-    pub section: Option<String>,
-    /// How many criteria it is nested in.
-    pub level: usize,
-    /// The criterion that it is nested in, as an index.
-    pub parent: Option<usize>,
-    /// The group of `<!-- group: N -->`.
-    pub group: Option<u64>,
-    /// The line, counted from 1.
-    pub line: u32,
-    /// The byte between the brackets.
-    pub tick: Range<usize>,
-    /// The words of its first line, from the mark of the list item on.
-    pub span: Span,
-}
-
 impl TaskFile {
     /// Whether everything is done. Where nothing is to be done, nothing is.
     pub fn is_complete(&self) -> bool {
@@ -121,9 +88,9 @@ pub fn parse_task(source: SourceText<'_>) -> (TaskFile, Vec<Problem>) {
     let doc = Doc::with_head(source.text, head);
     let criteria = boxes::find_criteria(&doc, head);
     if criteria.is_empty() {
-        problems.push(check::no_criteria_problem(source));
+        problems.push(no_criteria_problem(source));
     }
-    problems.extend(check::empty_criteria_problems(source, &criteria));
+    problems.extend(empty_criteria_problems(source, &criteria));
     let title = doc
         .headings
         .iter()
@@ -135,6 +102,32 @@ pub fn parse_task(source: SourceText<'_>) -> (TaskFile, Vec<Problem>) {
         criteria,
     };
     (task, problems)
+}
+
+/// A file without boxes is not done: it is not a task file.
+fn no_criteria_problem(source: SourceText<'_>) -> Problem {
+    Problem::warning("NO_CRITERIA", source.name, "criteria", Span::TOP).with_message(
+        "there is no criterion in this file, so it is never complete",
+        "write at least one: `1. [ ] what is to be true`",
+    )
+}
+
+fn empty_criteria_problems(source: SourceText<'_>, criteria: &[Criterion]) -> Vec<Problem> {
+    let empty = |(at, criterion): (usize, &Criterion)| {
+        criterion.text.is_empty().then(|| {
+            Problem::warning(
+                "EMPTY_CRITERION",
+                source.name,
+                format!("criteria[{at}]"),
+                criterion.span,
+            )
+            .with_message(
+                "this box has no text, so it does not say when to tick it",
+                "say behind the box what is to be true",
+            )
+        })
+    };
+    criteria.iter().enumerate().filter_map(empty).collect()
 }
 
 /// The same text with the box of criterion `id` ticked or not: one byte differs,

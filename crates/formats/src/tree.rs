@@ -9,8 +9,10 @@ use serde::{Serialize, Serializer};
 use crate::problem::Problem;
 
 pub(crate) mod scalar;
+mod span;
 
-pub use scalar::ScalarKind;
+pub use scalar::{Scalar, ScalarKind, Style};
+pub use span::Span;
 
 /// How deep collections may be nested in a text that is read.
 pub const DEPTH_MAX: usize = 200;
@@ -36,29 +38,6 @@ pub struct SyntaxFault {
     pub message: String,
     /// How to mend it.
     pub hint: String,
-}
-
-/// Where something stands in its source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// The first byte.
-    pub start: usize,
-    /// The byte after the last.
-    pub end: usize,
-    /// The line of the first byte, counted from 1; 0 for a node that was made, not read.
-    pub line: u32,
-    /// The column of the first byte in characters, counted from 1.
-    pub column: u32,
-}
-
-impl Span {
-    /// The start of a file.
-    pub(crate) const TOP: Self = Self {
-        start: 0,
-        end: 0,
-        line: 1,
-        column: 1,
-    };
 }
 
 impl SyntaxFault {
@@ -92,28 +71,6 @@ pub enum Value {
     Map(Map),
 }
 
-/// Text, with what is needed to tell its type.
-#[derive(Clone, Debug)]
-pub struct Scalar {
-    /// The text after quotes, escapes and folding.
-    pub text: String,
-    /// How it was written.
-    pub style: Style,
-    /// The tag it was written with, in full: `tag:yaml.org,2002:str`.
-    pub tag: Option<String>,
-}
-
-/// How a scalar was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Without quotes: the only style in which `5` is a number.
-    Plain,
-    /// In single or double quotes.
-    Quoted,
-    /// As a `|` or `>` block.
-    Block,
-}
-
 /// A mapping: keys in the order they were written, each once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map {
@@ -138,29 +95,9 @@ impl PartialEq for ValueNode {
     }
 }
 
-impl PartialEq for Scalar {
-    fn eq(&self, other: &Self) -> bool {
-        let same_text = self.text == other.text && self.is_string() == other.is_string();
-        // Nothing, `~` and `null` say the same.
-        self.tag == other.tag
-            && (same_text || (self.kind() == ScalarKind::Null && other.kind() == ScalarKind::Null))
-    }
-}
-
 impl PartialEq for MapKey {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
-    }
-}
-
-impl Scalar {
-    /// The type of the text, as `js-yaml` 4 resolves it.
-    pub fn kind(&self) -> ScalarKind {
-        scalar::kind_of_scalar(self)
-    }
-
-    fn is_string(&self) -> bool {
-        self.style != Style::Plain || self.kind() == ScalarKind::Text
     }
 }
 

@@ -10,7 +10,9 @@
 //! [`render`] writes block style whose strings YAML 1.1 and 1.2 readers agree on;
 //! [`patch`](fn@patch) changes a text in place so that it says something else.
 
+mod build;
 mod emit;
+mod faults;
 mod parse;
 mod patch;
 mod shallow;

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use super::detect::DOCUMENT;
 use super::import::import_entries;
-use super::render::{oldest_entry_time, total_entries, update_metadata};
-use super::{ARCHIVE, DOCUMENT, ROOT};
+use super::metadata::{oldest_entry_time, total_entries, update_metadata};
+use super::shape::{ARCHIVE, ROOT};
 use crate::document::{DocumentKind, is_blank, parse_for_edit, patch_json};
 use crate::json::{self, render};
 use crate::native_file::{Detection, FileContents, FileContext, RenderError};

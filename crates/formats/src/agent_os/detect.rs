@@ -1,9 +1,18 @@
 //! What a text at the path of the log is.
 
-use super::DOCUMENT;
+use super::metadata::new_document;
+use super::shape::ROOT_NAME;
+use crate::document::DocumentKind;
 use crate::native_file::Detection;
 use crate::ralph_json;
 use crate::tree::ValueNode;
+
+pub(super) static DOCUMENT: DocumentKind = DocumentKind {
+    root_name: ROOT_NAME,
+    judge: detect_tree,
+    foreign: "NOT_A_PROGRESS_LOG",
+    begin: new_document,
+};
 
 /// Judges by the contents.
 pub fn detect(text: &str) -> Detection {
@@ -16,7 +25,7 @@ pub fn detect(text: &str) -> Detection {
 }
 
 /// Judges a document that could be read.
-pub(super) fn detect_tree(root: &ValueNode) -> Detection {
+fn detect_tree(root: &ValueNode) -> Detection {
     let Some(map) = root.as_map() else {
         return Detection::Foreign(format!("{}, not an Agent OS log", root.describe()));
     };

@@ -2,8 +2,9 @@
 
 use super::archive::is_due;
 use super::markdown::{extend_page, merge_pages};
+use super::metadata::recount_metadata;
 use super::{FACE, ROOT_NAME, SHAPE, archive_old_entries, detect, merge_archive, render_markdown};
-use super::{import_archive, import_log, recount_metadata, reimport_row, render_rows};
+use super::{import_archive, import_log, reimport_row, render_rows};
 use crate::format::{Format, StrictCheck, UNNAMED, context_of_source};
 use crate::json::find_list_ends;
 use crate::merge::rules::{ConflictRule, MergeRules, NamedList};

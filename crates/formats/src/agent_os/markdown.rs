@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::DOCUMENT;
-use super::render::total_entries;
+use super::detect::DOCUMENT;
+use super::metadata::total_entries;
 use crate::native_file::RenderError;
 use crate::shape_merge::parse_instant_or_utc;
 use crate::tree::ValueNode;

@@ -2,22 +2,20 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
 use piton_core::command::ImportedRecord;
-use piton_core::entry::{Entry, EntryRow};
-use serde_json::Value as Json;
+use piton_core::entry::EntryRow;
 
-use super::import::{content_mark, parse_entry};
-use super::{DOCUMENT, ENTRY_KEPT, FACE, METADATA, ROOT};
-use crate::json;
-use crate::merge::rules::CountedValue;
+use super::detect::DOCUMENT;
+use super::element::{content_mark, element_of_entry, parse_entry};
+use super::metadata::{render_milliseconds, total_entries, update_partial_metadata};
+use super::shape::{ENTRY_KEPT, FACE, ROOT};
 use crate::native_file::{FileContext, RenderError, ShownRow};
-use crate::shape::{FormatVersion, OtherKeys, Shape, is_date_time};
+use crate::shape::is_date_time;
 use crate::shape_merge::{
-    Elements, from_json, from_map, id_of_element, merge_node, merge_on_native, native_node,
-    parse_instant_or_utc, render_and_parse, set_key, timestamp_of_element,
+    Elements, id_of_element, merge_on_native, native_node, render_and_parse, set_key,
+    timestamp_of_element,
 };
-use crate::tree::{Map, MapKey, ValueNode};
+use crate::tree::{Map, ValueNode};
 
 /// The text, showing the rows as well.
 ///
@@ -36,21 +34,6 @@ pub fn render_rows(
     about: &FileContext<'_>,
 ) -> Result<String, RenderError> {
     DOCUMENT.render_with(text, about, |map| write_rows(map, rows, about.is_part))
-}
-
-pub(super) fn new_document(about: &FileContext<'_>) -> Map {
-    let pairs = [
-        (
-            "version",
-            ValueNode::string(FormatVersion::CURRENT.to_string()),
-        ),
-        ("project", ValueNode::string(about.project)),
-        ("entries", ValueNode::seq(Vec::new())),
-        ("metadata", build_metadata(&Map::default(), &[], 0)),
-    ];
-    Map {
-        pairs: pairs.map(|(key, node)| (MapKey::new(key), node)).into(),
-    }
 }
 
 /// Shows the rows in a document, or in the ends of one, and says whether that
@@ -122,11 +105,6 @@ fn time_of_row(row: &EntryRow) -> String {
     at.map_or_else(|| render_milliseconds(row.timestamp), str::to_owned)
 }
 
-/// As JavaScript writes it: `2026-01-15T10:30:00.000Z`.
-fn render_milliseconds(time: Timestamp) -> String {
-    format!("{time:.3}")
-}
-
 /// The entry that shows a row; `None` for one that has no name.
 fn element_of_row(row: &EntryRow) -> Option<ValueNode> {
     let name = row.entry.name.as_ref()?;
@@ -144,89 +122,4 @@ pub fn reimport_row(row: &ShownRow<'_>) -> Option<ImportedRecord> {
     };
     let (text, node) = render_and_parse(&element_of_row(row)?)?;
     parse_entry(&text, &node).map(|entry| ImportedRecord::Entry(Box::new(entry)))
-}
-
-/// An entry as the format writes it.
-pub(super) fn element_of_entry(entry: &Entry, id: &str, at: Option<&str>) -> ValueNode {
-    let text = |text: Option<&str>| text.map(ValueNode::string);
-    ValueNode::map_of_present([
-        ("id", text(Some(id))),
-        ("timestamp", text(at)),
-        ("type", text(Some(entry.type_name()))),
-        ("spec", text(entry.spec.as_deref())),
-        ("task_id", text(entry.task_id.as_deref())),
-        ("data", Some(from_json(&Json::Object(entry.data.clone())))),
-    ])
-}
-
-/// Makes the metadata of a document say what is true of these entries.
-pub(super) fn update_metadata(map: &mut Map, entries: &[ValueNode]) {
-    update_partial_metadata(map, entries, 0);
-}
-
-/// The same for entries of which so many are left out.
-fn update_partial_metadata(map: &mut Map, entries: &[ValueNode], left_out: usize) {
-    let nothing = Map::default();
-    let had = map.get("metadata").and_then(ValueNode::as_map);
-    let metadata = build_metadata(had.unwrap_or(&nothing), entries, left_out);
-    set_key(map, "metadata", metadata, ROOT);
-}
-
-/// How many entries the metadata of a document says that there are.
-pub(super) fn total_entries(map: &Map) -> Option<usize> {
-    let total = map.get("metadata")?.get("total_entries")?;
-    total.text()?.parse().ok()
-}
-
-/// When the oldest entry happened, as the metadata of a document says.
-pub(super) fn oldest_entry_time(root: &ValueNode) -> Option<Timestamp> {
-    parse_instant_or_utc(root.get("metadata")?.get("oldest_entry")?.as_str()?)
-}
-
-/// What the metadata of a text must say.
-pub(super) fn recount_metadata(text: &str) -> Vec<CountedValue> {
-    let root = json::parse(text).root;
-    let root = root.as_ref().and_then(ValueNode::as_map);
-    let entries = root.and_then(|root| root.get("entries")?.as_seq());
-    let had = root.and_then(|root| root.get("metadata")?.as_map());
-    let Some((entries, had)) = entries.zip(had) else {
-        return Vec::new();
-    };
-    vec![(vec!["metadata"], build_metadata(had, entries, 0))]
-}
-
-/// True metadata, with what else stood there. Of entries that are left out it says
-/// what it said.
-fn build_metadata(had: &Map, entries: &[ValueNode], left_out: usize) -> ValueNode {
-    let known = ["oldest_entry", "last_updated"].map(|key| had.get(key));
-    let known = known.into_iter().filter(|_| left_out > 0).flatten();
-    let own = entries.iter().filter_map(|entry| entry.get("timestamp"));
-    let stamps = own.chain(known).filter_map(|node| {
-        let text = node.as_str()?;
-        Some((parse_instant_or_utc(text)?, text))
-    });
-    let stamps: Vec<(Timestamp, &str)> = stamps.collect();
-    let text = |stamp: Option<&(Timestamp, &str)>| match stamp {
-        Some((_, text)) if is_date_time(text) => ValueNode::string(*text),
-        Some((time, _)) => ValueNode::string(render_milliseconds(*time)),
-        None => ValueNode::plain("null"),
-    };
-    let oldest = text(stamps.iter().min_by_key(|(time, _)| *time));
-    let newest = text(stamps.iter().max_by_key(|(time, _)| *time));
-    let archived = had.get("archived_through").cloned();
-    let last = had.get("last_updated").filter(|_| stamps.is_empty());
-    let wanted = ValueNode::map([
-        (
-            "total_entries",
-            ValueNode::plain((entries.len() + left_out).to_string()),
-        ),
-        ("oldest_entry", oldest),
-        ("last_updated", last.cloned().unwrap_or(newest)),
-        (
-            "archived_through",
-            archived.unwrap_or_else(|| ValueNode::plain("null")),
-        ),
-    ]);
-    let shape = Shape::Map(METADATA, OtherKeys::Open);
-    merge_node(&from_map(had.clone()), None, &wanted, &shape)
 }

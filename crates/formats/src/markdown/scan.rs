@@ -16,33 +16,40 @@ const PREFIX_MAX: usize = 120;
 /// How raw HTML begins whose contents are no Markdown, comments aside.
 const RAW_HTML: [&str; 6] = ["<pre", "<script", "<style", "<textarea", "<!", "<?"];
 
-pub(super) fn scan_lines(text: &str, head: usize) -> Doc<'_> {
-    let starts = line_starts(text);
-    let line_count = starts.len() - 1;
-    let mut doc = Doc {
-        text,
-        starts,
-        kinds: vec![LineKind::Text; line_count],
-        headings: Vec::new(),
-    };
-    for line in 0..line_count {
-        if doc.line(line).trim().is_empty() {
-            doc.kinds[line] = LineKind::Blank;
-        }
+impl<'t> Doc<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self::with_head(text, 0)
     }
-    let mut scan = MarkdownScan {
-        base: head + bom_len(&text[head..]),
-        depth: 0,
-        line: 0,
-        code_with_comment: Vec::new(),
-        doc,
-    };
-    scan.scan_blocks();
-    scan.mark_comments();
-    scan.mark_quotes();
-    let mut doc = scan.doc;
-    doc.headings = collect_headings(&doc.kinds);
-    doc
+
+    /// Reads `text`, of which the first `head` bytes are no Markdown.
+    pub(crate) fn with_head(text: &'t str, head: usize) -> Self {
+        let starts = line_starts(text);
+        let line_count = starts.len() - 1;
+        let mut doc = Doc {
+            text,
+            starts,
+            kinds: vec![LineKind::Text; line_count],
+            headings: Vec::new(),
+        };
+        for line in 0..line_count {
+            if doc.line(line).trim().is_empty() {
+                doc.kinds[line] = LineKind::Blank;
+            }
+        }
+        let mut scan = MarkdownScan {
+            base: head + bom_len(&text[head..]),
+            depth: 0,
+            line: 0,
+            code_with_comment: Vec::new(),
+            doc,
+        };
+        scan.scan_blocks();
+        scan.mark_comments();
+        scan.mark_quotes();
+        let mut doc = scan.doc;
+        doc.headings = collect_headings(&doc.kinds);
+        doc
+    }
 }
 
 fn bom_len(text: &str) -> usize {

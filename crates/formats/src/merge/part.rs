@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::rules::{ConflictRule, MergeRules, NamedList};
+use super::rules::{ConflictRule, MergeRules, NamedList, node_as_text};
 use crate::json::is_same_json;
 use crate::sequence::{align_chunks, changed_side};
 use crate::shape_merge::parse_instant_or_utc;
@@ -426,11 +426,6 @@ fn merge_sequence(lists: [&[ValueNode]; 3]) -> Vec<MergedPart> {
         }
     }
     parts
-}
-
-/// All that a node says, as one text.
-pub(super) fn node_as_text(node: &ValueNode) -> String {
-    serde_json::to_string(node).unwrap_or_default()
 }
 
 impl ConflictRule {

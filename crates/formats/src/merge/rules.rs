@@ -1,6 +1,5 @@
 //! What a family says of its files so that three versions can be made one.
 
-use super::part::node_as_text;
 use crate::tree::ValueNode;
 
 /// How a text is read as a tree, and a tree written into it.
@@ -108,6 +107,11 @@ impl NamedList {
             .find_map(name)
             .unwrap_or_else(|| node_as_text(node))
     }
+}
+
+/// All that a node says, as one text.
+pub(super) fn node_as_text(node: &ValueNode) -> String {
+    serde_json::to_string(node).unwrap_or_default()
 }
 
 /// The blocks of a Markdown text and those within a block; see

@@ -9,7 +9,7 @@ use piton_core::plan::{Plan, PlannedItem};
 use piton_core::policy::Policy;
 use serde::Serialize;
 
-use super::{ItemWords, Outline, flat_name, is_leaf};
+use super::outline::{ItemWords, Outline, flat_name, is_leaf, leaves_within};
 use crate::format::Format;
 use crate::plan_format::{Conversion, PlanFormat};
 use crate::tree::{Scalar, ScalarKind, Style, Value, ValueNode};
@@ -175,14 +175,6 @@ fn find_same_item(plan: &Plan, again: &Plan, at: usize) -> Option<usize> {
     let named = named.or_else(|| find(&|other| other.id.eq_ignore_ascii_case(&flat)));
     let is_whole = plan.items.len() == again.items.len();
     named.or_else(|| Some(at).filter(|_| is_whole))
-}
-
-pub(super) fn leaves_within<'p>(
-    plan: &'p Plan,
-    node: &piton_core::Node,
-) -> impl Iterator<Item = &'p PlannedItem> {
-    let within = plan.items.iter();
-    within.filter(move |item| item.node.is_within(node) && is_leaf(plan, item))
 }
 
 /// Whether an item waits for another, itself or with what holds it.

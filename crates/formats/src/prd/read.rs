@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::layout::{self, PrdItemsLocation};
 use super::{Prd, PrdItem};
-use crate::field_reader::{FieldReader, MapPosition, parse_json_with, span_of_key};
+use crate::field_reader::{FieldReader, parse_json_with, span_of_key};
 use crate::graph::find_cycles;
 use crate::problem::{Problem, SourceText};
-use crate::report::ValuePath;
+use crate::report::{MapPosition, ValuePath};
 use crate::tree::{Map, Span, Value, ValueNode};
 
 /// Reads a `prd.json` of any shape.

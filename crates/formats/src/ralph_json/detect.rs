@@ -1,10 +1,36 @@
 //! What a text at the path of a progress file is.
 
-use super::DOCUMENT;
-use crate::native_file::Detection;
-use crate::tree::ValueNode;
+use super::shape::ROOT_NAME;
+use crate::document::DocumentKind;
+use crate::native_file::{Detection, FileContext};
+use crate::shape::FormatVersion;
+use crate::tree::{Map, MapKey, ValueNode};
 
 const HEARTBEAT: &str = "a ralph-claude-code heartbeat, not a progress file";
+
+pub(super) static DOCUMENT: DocumentKind = DocumentKind {
+    root_name: ROOT_NAME,
+    judge: detect_tree,
+    foreign: "NOT_A_PROGRESS_FILE",
+    begin: new_document,
+};
+
+fn new_document(about: &FileContext<'_>) -> Map {
+    let pairs = [
+        (
+            "version",
+            ValueNode::string(FormatVersion::CURRENT.to_string()),
+        ),
+        ("created_at", ValueNode::string(about.now.to_string())),
+        ("project_name", ValueNode::string(about.project)),
+        ("entries", ValueNode::seq(Vec::new())),
+        ("learnings", ValueNode::seq(Vec::new())),
+        ("patterns", ValueNode::seq(Vec::new())),
+    ];
+    Map {
+        pairs: pairs.map(|(key, node)| (MapKey::new(key), node)).into(),
+    }
+}
 
 /// How something else is known, and what it is.
 type ForeignKind = (fn(&ValueNode) -> bool, &'static str);
@@ -20,7 +46,7 @@ pub fn detect(text: &str) -> Detection {
 }
 
 /// Judges a document that could be read.
-pub(super) fn detect_tree(root: &ValueNode) -> Detection {
+fn detect_tree(root: &ValueNode) -> Detection {
     let Some(map) = root.as_map() else {
         return Detection::Foreign(format!("{}, not a progress file", root.describe()));
     };

@@ -7,13 +7,17 @@ use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
 
-use super::{STATUS, TEXTS};
 use crate::record::{
     FieldSlot, OptionalValue, TableRecord, ValuePosition, WrittenValue, record, words,
 };
 use crate::shape::{NamedShape, Pattern, Shape, TextShape, optional_field, required_field};
 use crate::shape_merge::parse_instant;
 use crate::tree::ValueNode;
+
+/// How an attempt can have ended, in the words of this format.
+const STATUS: &[&str] = &["completed", "failed", "blocked", "partial"];
+
+const TEXTS: Shape = Shape::List(&Shape::TEXT);
 
 /// An attempt.
 #[derive(Default)]

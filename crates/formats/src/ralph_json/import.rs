@@ -2,28 +2,17 @@
 
 use std::collections::HashSet;
 
-use piton_core::attempt::{Outcome, Report, ReportedAttempt};
 use piton_core::command::ImportedRecord;
-use piton_core::id::{Node as Item, RunId};
-use piton_core::memory::{Memory, MemoryKind};
-use piton_core::name::slug;
+use piton_core::memory::MemoryKind;
 
-use super::element::{CodePattern, Learning, RalphEntry};
-use super::render::{entry_of_reported_attempt, memory_element};
-use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
-use crate::json::is_same_json;
-use crate::native_file::{FILE_AGENT, FileContents, FileContext};
+use super::attempts::attempt_of_entry;
+use super::detect::DOCUMENT;
+use super::memories::memory_of_element;
+use super::shape::{FACE, ROOT_NAME, SHAPE};
+use crate::native_file::{FileContents, FileContext};
 use crate::problem::Problem;
-use crate::record::{node_of_record, read_lenient};
-use crate::shape::{NamedShape, Pattern};
-use crate::shape_merge::{
-    attempt_id_of_digest, digest, id_of_element, native_of_element, repeated_id_problems,
-    shape_warnings,
-};
+use crate::shape_merge::{native_of_element, repeated_id_problems, shape_warnings};
 use crate::tree::ValueNode;
-
-/// Greater numbers were not counted.
-const NUMBER_MAX: u64 = 1_000_000_000;
 
 /// The lists that must be lists, or nothing can be written into them.
 const LISTS: [&str; 3] = [
@@ -169,157 +158,4 @@ fn elements_of_list<'n>(
         .and_then(ValueNode::as_seq)
         .unwrap_or_default();
     list.iter().enumerate()
-}
-
-impl RalphEntry {
-    fn from_node(node: &ValueNode) -> Option<Self> {
-        read_lenient(node, &ENTRY.shape)
-    }
-
-    fn number(&self) -> Option<u32> {
-        let number = self.iteration.filter(|number| *number <= NUMBER_MAX)?;
-        u32::try_from(number).ok()
-    }
-
-    fn item(&self) -> Option<&String> {
-        self.prd_id.as_ref().filter(|prd_id| !prd_id.is_empty())
-    }
-
-    /// The id of an entry, or the one that its item and number make.
-    fn name(&self) -> Option<String> {
-        let derived = || Some(format!("{}-{}", slug(self.item()?), self.number()?));
-        let id = self.id.clone().filter(|id| !id.is_empty());
-        id.or_else(derived)
-    }
-}
-
-/// What an entry is known by.
-pub(super) fn name_of_entry(node: &ValueNode) -> Option<String> {
-    id_of_element(node)
-        .filter(|id| !id.is_empty())
-        .or_else(|| RalphEntry::from_node(node)?.name())
-}
-
-/// The attempt that an entry tells of; `None` when nothing would name it.
-pub(super) fn attempt_of_entry(text: &str, node: &ValueNode) -> Option<ReportedAttempt> {
-    let entry = RalphEntry::from_node(node)?;
-    let number = entry.number();
-    let name = entry.name()?;
-    let item = entry.item().cloned();
-    let item = item.unwrap_or_else(|| match name.rsplit_once('-') {
-        Some((item, digits)) if !item.is_empty() && digits.parse::<u64>().is_ok() => {
-            item.to_owned()
-        }
-        Some(_) | None => name.clone(),
-    });
-    let raw = text.get(node.span.start..node.span.end).unwrap_or_default();
-    let mut told = ReportedAttempt {
-        attempt: attempt_id_of_digest(digest(&[FACE, &name, raw])),
-        run: RunId::PROJECT,
-        node: Item::child(None, &item, 1),
-        item,
-        number,
-        name: Some(name),
-        agent: FILE_AGENT.to_owned(),
-        ended_at: entry.timestamp,
-        report: Box::new(report_of_entry(entry)),
-        native: None,
-    };
-    // What the typed form cannot say is kept as it stands, and so is a name
-    // that would not be given here.
-    let has_own_form = !Pattern::EntryId.is_match(told.name.as_deref().unwrap_or_default());
-    if has_own_form || !is_same_json(&node_of_record(&entry_of_reported_attempt(&told)), node) {
-        told.native = native_of_element(text, node, FACE);
-    }
-    Some(told)
-}
-
-fn report_of_entry(entry: RalphEntry) -> Report {
-    // The outcome of an attempt with an unknown status is not known.
-    let outcome = entry.status.as_deref().and_then(outcome_of_status);
-    Report {
-        summary: entry.summary,
-        observations: entry.observations.unwrap_or_default(),
-        files: entry.files,
-        commits: entry.commits,
-        context: entry.context,
-        duration_s: entry.duration_s,
-        ..Report::with_outcome(outcome.unwrap_or(Outcome::Interrupted))
-    }
-}
-
-fn outcome_of_status(word: &str) -> Option<Outcome> {
-    let known = [
-        Outcome::Completed,
-        Outcome::Failed,
-        Outcome::Blocked,
-        Outcome::Partial,
-    ];
-    known.into_iter().find(|outcome| outcome.as_str() == word)
-}
-
-/// What is remembered in an element; `None` when it has no id of its kind.
-pub(super) fn memory_of_element(
-    text: &str,
-    node: &ValueNode,
-    kind: MemoryKind,
-) -> Option<ImportedRecord> {
-    let (mut memory, is_valid) = match kind {
-        MemoryKind::Learning => memory_of_learning(read_lenient(node, &LEARNING.shape)?),
-        MemoryKind::Pattern => (memory_of_pattern(read_lenient(node, &PATTERN.shape)?), None),
-        MemoryKind::Guardrail | MemoryKind::ResolvedBlocker => return None,
-    };
-    let number = kind.parse_number(memory.id.as_deref()?);
-    number.filter(|number| *number <= NUMBER_MAX)?;
-    let retired = is_valid == Some(false);
-    if !is_same_json(
-        &memory_element(&memory, memory.learned_at, Some(!retired)),
-        node,
-    ) {
-        memory.native = native_of_element(text, node, FACE);
-    }
-    let memory = Box::new(memory);
-    Some(if retired {
-        ImportedRecord::Retired(memory)
-    } else {
-        ImportedRecord::Memory(memory)
-    })
-}
-
-/// What a learning holds, and whether it is still valid.
-fn memory_of_learning(learning: Learning) -> (Memory, Option<bool>) {
-    let content = learning.content.unwrap_or_default();
-    let memory = Memory {
-        id: learning.id,
-        topic: learning.topic,
-        context: learning.context,
-        source_item: learning.source_item.filter(|item| item != MANUAL),
-        source_attempt: learning.source_attempt,
-        learned_at: learning.learned_at,
-        times_referenced: learning.times_referenced,
-        ..Memory::new(MemoryKind::Learning, content)
-    };
-    (memory, learning.is_valid)
-}
-
-fn memory_of_pattern(pattern: CodePattern) -> Memory {
-    Memory {
-        id: pattern.id,
-        topic: pattern.topic,
-        title: pattern.title,
-        examples: pattern.examples.unwrap_or_default(),
-        confidence: pattern.confidence,
-        source_item: pattern.source_item.filter(|item| item != MANUAL),
-        learned_at: pattern.learned_at,
-        ..Memory::new(MemoryKind::Pattern, pattern.content.unwrap_or_default())
-    }
-}
-
-/// What an element of that kind must be; there are no guardrails here.
-pub(super) fn shape_of_kind(kind: MemoryKind) -> Option<&'static NamedShape> {
-    match kind {
-        MemoryKind::Learning => Some(&LEARNING),
-        MemoryKind::Pattern => Some(&PATTERN),
-        MemoryKind::Guardrail | MemoryKind::ResolvedBlocker => None,
-    }
 }

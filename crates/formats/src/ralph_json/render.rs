@@ -1,24 +1,25 @@
 //! Rows as elements of a progress file, and their way into its text.
 
-use jiff::Timestamp;
 use piton_core::AttemptRow;
-use piton_core::attempt::{Outcome, Report, ReportedAttempt};
+use piton_core::attempt::{Outcome, Report};
 use piton_core::command::ImportedRecord;
-use piton_core::memory::{LearningType, Memory, MemoryKind, MemoryRow, PatternType};
+use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::name::slug;
 use piton_core::native::Native;
 
-use super::element::{CodePattern, Learning, RalphEntry};
-use super::import::{attempt_of_entry, memory_of_element, name_of_entry, shape_of_kind};
-use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
+use super::attempts::{attempt_of_entry, entry_of_report, name_of_entry};
+use super::detect::DOCUMENT;
+use super::element::{ENTRY, LEARNING, PATTERN, RalphEntry};
+use super::memories::{memory_element, memory_of_element, shape_of_kind};
+use super::shape::{FACE, ROOT};
 use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::record::node_of_record;
-use crate::shape::{FormatVersion, Pattern, Shape};
+use crate::shape::{Pattern, Shape};
 use crate::shape_merge::{
     Elements, id_of_element, merge_on_native, native_node, render_and_parse, set_key,
     timestamp_of_element,
 };
-use crate::tree::{Map, MapKey, ValueNode};
+use crate::tree::{Map, ValueNode};
 
 /// The lists of a progress file, by the key of each.
 const LISTS: [(&str, &Shape); 3] = [
@@ -44,23 +45,6 @@ pub fn render_rows(
     about: &FileContext<'_>,
 ) -> Result<String, RenderError> {
     DOCUMENT.render_with(text, about, |map| write_rows(map, rows))
-}
-
-pub(super) fn new_document(about: &FileContext<'_>) -> Map {
-    let pairs = [
-        (
-            "version",
-            ValueNode::string(FormatVersion::CURRENT.to_string()),
-        ),
-        ("created_at", ValueNode::string(about.now.to_string())),
-        ("project_name", ValueNode::string(about.project)),
-        ("entries", ValueNode::seq(Vec::new())),
-        ("learnings", ValueNode::seq(Vec::new())),
-        ("patterns", ValueNode::seq(Vec::new())),
-    ];
-    Map {
-        pairs: pairs.map(|(key, node)| (MapKey::new(key), node)).into(),
-    }
 }
 
 /// Shows the rows in a document, and says whether that changed anything.
@@ -226,19 +210,6 @@ pub fn reimport_row(row: &ShownRow<'_>) -> Option<ImportedRecord> {
     }
 }
 
-/// What an attempt says that was taken from a file: nothing is filled in.
-pub(super) fn entry_of_reported_attempt(told: &ReportedAttempt) -> RalphEntry {
-    RalphEntry {
-        id: Some(told.name.clone().unwrap_or_default()),
-        timestamp: told.ended_at,
-        prd_id: Some(told.item.clone()),
-        iteration: told.number.map(u64::from),
-        duration_s: told.report.duration_s,
-        summary: told.report.summary.clone(),
-        ..entry_of_report(&told.report)
-    }
-}
-
 fn entry_of_row(row: &AttemptRow, native: Option<&ValueNode>) -> RalphEntry {
     let item = row.item.as_deref().unwrap_or(row.node.as_str());
     let report = row.report.as_ref();
@@ -250,17 +221,6 @@ fn entry_of_row(row: &AttemptRow, native: Option<&ValueNode>) -> RalphEntry {
         duration_s: row.duration_s(),
         summary: report.and_then(|report| summary_of_report(report, row.native.as_ref())),
         ..report.map(entry_of_report).unwrap_or_default()
-    }
-}
-
-fn entry_of_report(report: &Report) -> RalphEntry {
-    RalphEntry {
-        status: Some(status_of_outcome(report.outcome).to_owned()),
-        observations: Some(report.observations.clone()),
-        files: report.files.clone(),
-        commits: report.commits.clone(),
-        context: report.context.clone(),
-        ..RalphEntry::default()
     }
 }
 
@@ -291,64 +251,4 @@ fn summary_of_report(report: &Report, native: Option<&Native>) -> Option<String>
         Some(text) if text.to_lowercase().contains("interrupted") => text.clone(),
         Some(text) => format!("interrupted: {text}"),
     })
-}
-
-fn status_of_outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Completed => "completed",
-        Outcome::Failed | Outcome::Interrupted => "failed",
-        Outcome::Blocked | Outcome::NeedsHuman => "blocked",
-        Outcome::Partial => "partial",
-    }
-}
-
-/// The element of a learning or a pattern; `valid` where that is to be said.
-pub(super) fn memory_element(
-    memory: &Memory,
-    learned_at: Option<Timestamp>,
-    valid: Option<bool>,
-) -> ValueNode {
-    if memory.kind == MemoryKind::Pattern {
-        return pattern_element(memory, learned_at);
-    }
-    let source = memory.source_item.as_deref().unwrap_or(MANUAL);
-    node_of_record(&Learning {
-        id: memory.id.clone(),
-        topic: Some(topic_of_memory(
-            memory,
-            LearningType::CodebasePattern.as_str(),
-        )),
-        content: Some(memory.content.clone()),
-        context: memory.context.clone(),
-        source_item: Some(source.to_owned()),
-        source_attempt: memory.source_attempt.clone(),
-        learned_at,
-        times_referenced: memory.times_referenced,
-        is_valid: valid,
-    })
-}
-
-fn pattern_element(memory: &Memory, learned_at: Option<Timestamp>) -> ValueNode {
-    let content = Some(&memory.content).filter(|content| !content.is_empty());
-    let first = content.and_then(|content| content.lines().next());
-    let name = memory.title.as_deref().or(first).or(memory.id.as_deref());
-    let examples = Some(&memory.examples).filter(|examples| !examples.is_empty());
-    node_of_record(&CodePattern {
-        id: memory.id.clone(),
-        title: Some(name.unwrap_or_default().to_owned()),
-        topic: Some(topic_of_memory(memory, PatternType::FileStructure.as_str())),
-        content: content.cloned(),
-        examples: examples.cloned(),
-        learned_at,
-        source_item: memory.source_item.clone(),
-        confidence: memory.confidence,
-    })
-}
-
-/// What it is about; the format demands one of its words.
-fn topic_of_memory(memory: &Memory, otherwise: &str) -> String {
-    let known = memory.kind.allowed_topics();
-    let topic = memory.topic.as_deref();
-    let topic = topic.filter(|topic| known.contains(topic));
-    topic.unwrap_or(otherwise).to_owned()
 }

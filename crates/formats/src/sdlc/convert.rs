@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use piton_core::native::Native;
 use piton_core::plan::{Plan, PlannedItem};
 
-use super::plan::native_of_issue;
+use super::native::native_of_issue;
 use super::state::{IssueStatus, SdlcIssue};
 use super::{FACE, parse_state, render_run};
 use crate::plan_convert::{ItemWords, Outline, OutsideWork, tables_of_plan};

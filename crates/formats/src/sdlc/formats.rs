@@ -1,10 +1,13 @@
 //! The format in the registry.
 
-use piton_core::{ItemRow, ItemState, Stage, Tables};
+use piton_core::{ItemRow, ItemState, Tables};
 
+use super::native::issue_of_item;
 use super::native_file::write_repository;
-use super::phases::{PHASES, path_from_file, phase_of_item};
-use super::plan::{issue_of_item, status_of_item};
+use super::phase_item::phase_of_item;
+use super::phases::path_from_file;
+use super::plan::status_of_item;
+use super::roles::{role_names, role_of_item};
 use super::state::IssueStatus;
 use super::{
     FACE, SHAPE, StateLayout, begin, collect_edits, convert, detect_layout, metrics, own_work,
@@ -15,9 +18,8 @@ use crate::format::{DocumentRole, Format, StrictCheck, UNNAMED, detect_yaml_key}
 use crate::native_file::Detection;
 use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
-    CompanionList, IN_ONE_FILE, IssueFormat, IssueSummary, ItemRole, ItemUnit, Phases, PlanClaim,
-    PlanFormat, PlanKind, PlanRefusal, PlanText, PromptTemplates, StatelessPlanDocument,
-    reject_broken_plan,
+    CompanionList, IN_ONE_FILE, IssueFormat, IssueSummary, ItemUnit, Phases, PlanClaim, PlanFormat,
+    PlanKind, PlanRefusal, PlanText, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::{Problem, SourceText};
 use crate::ralph_dir::native_files::detect_words;
@@ -188,49 +190,6 @@ fn check_metrics(source: SourceText<'_>) -> Vec<Problem> {
         ),
     ]
 }
-
-/// Who works on an item: each issue is implemented, and reviewed.
-pub(super) fn role_of_item(item: &ItemRow) -> Option<ItemRole> {
-    let role = match item.stage == Stage::Review {
-        true => piton_core::Role::Reviewer,
-        false => piton_core::Role::Worker,
-    };
-    role_for_attempt(item, role)
-}
-
-/// What the roles are called.
-fn role_names() -> Vec<&'static str> {
-    let of_phases = PHASES.iter().filter_map(|phase| phase.role.as_ref());
-    let all = of_phases.chain([&CODER, &REVIEWER]);
-    all.map(|role| role.name).collect()
-}
-
-/// Who works on an item where an agent is started for that.
-pub(super) fn role_for_attempt(item: &ItemRow, role: piton_core::Role) -> Option<ItemRole> {
-    match phase_of_item(item) {
-        Some(phase) => phase.role,
-        None if role == piton_core::Role::Reviewer => Some(REVIEWER),
-        None => Some(CODER),
-    }
-}
-
-const REVIEWER: ItemRole = ItemRole {
-    name: "quality-reviewer",
-    model: Some("opus"),
-    artifact: None,
-    brief: Some(
-        "See whether it does what the issue asks for and nothing beyond it, whether it is right in the cases that are easy to overlook, whether tests show that it works, and whether it is written in the way of the code around it. Run the tests where that changes no file. What is a matter of taste alone is no reason to want changes.",
-    ),
-};
-
-const CODER: ItemRole = ItemRole {
-    name: "coder",
-    model: Some("sonnet"),
-    artifact: None,
-    brief: Some(
-        "You implement one issue of several: do what it asks for and nothing beyond it, in the way of the code that is here. Write the tests that show that it works, and run them.",
-    ),
-};
 
 /// Where the requirements and the scoping document are, seen from where the path of the
 /// file begins.

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::field_reader::{FieldReader, MapPosition, root_without_faults};
+use crate::field_reader::{FieldReader, root_without_faults};
 use crate::problem::{Problem, SourceText};
-use crate::report::{ProblemReport, ValuePath};
+use crate::report::{MapPosition, ProblemReport, ValuePath};
 use crate::shape::{Shape, closed_map, optional_field, required_field};
 use crate::tree::Map;
 use crate::yaml;

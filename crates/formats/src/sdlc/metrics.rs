@@ -8,12 +8,13 @@ use piton_core::attempt::AttemptRow;
 use piton_core::{ItemRow, RunId, Tables};
 use serde_json::json;
 
-use super::formats::role_for_attempt;
-use super::phases::{format_time, phase_of_item};
-use super::plan::issue_of_item;
+use super::native::issue_of_item;
+use super::phase_item::phase_of_item;
+use super::phases::format_time;
+use super::roles::role_for_attempt;
 use super::state::{AgentInvocation, SdlcState};
-use crate::field_reader::count_of_node;
 use crate::json;
+use crate::record::count_of_node;
 use crate::tree::ValueNode;
 
 /// The name of the list beside the state.

@@ -8,11 +8,12 @@ use std::collections::HashSet;
 
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, Tables};
 
+use super::native::{issue_of_item, native_of_issue, state_of_native};
 use super::own_work::repository_names;
+use super::phase_item::{is_reserved, node_of_id};
 use super::phases::{issue_rows, phase_rows};
-use super::plan::{issue_of_item, native_of_issue, planned_issue, state_of_native, status_of_item};
+use super::plan::{planned_issue, status_of_item};
 use super::state::{IssueStatus, SdlcIssue};
-use super::tasks::is_reserved;
 use super::{FACE, parse_manifest};
 use crate::plan_file::nodes_of_ids;
 use crate::plan_format::{IssueMove, IssueRefusal, NewIssue};
@@ -206,7 +207,7 @@ pub(super) fn edits_of_move(
         IssueMove::Unblock { on } => {
             let on = find_blocker(tables, row, &issue, on.as_deref())?;
             issue.blocked_by.retain(|id| *id != on);
-            let gone = super::plan::node_of_id(&on);
+            let gone = node_of_id(&on);
             let mut depends_on = row.plan.depends_on.clone();
             depends_on.retain(|node| *node != gone);
             if issue

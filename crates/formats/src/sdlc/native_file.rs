@@ -8,11 +8,10 @@ use piton_core::policy::Policy;
 use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
 
 use super::metrics;
+use super::native::{issue_of_item, native_of_issue, native_of_run, state_of_native};
+use super::phase_item::node_of_id;
 use super::phases::{self, issue_rows};
-use super::plan::{
-    issue_of_item, issues_by_id, native_of_issue, native_of_run, node_of_id, planned_issue,
-    state_of_native, status_of_item,
-};
+use super::plan::{issues_by_id, planned_issue, status_of_item};
 use super::state::{IssueStatus, SdlcIssue, SdlcState, derived_totals};
 use super::{moves, parse_state, to_tree};
 use crate::field_reader::span_of_key;

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use piton_core::{Edit, ItemRow, ItemState};
 
 use super::manifest::DUPLICATE_REPO;
-use super::phases::{TASKS, issue_rows, phase_of_item};
-use super::plan::{issue_of_item, native_of_run, state_of_native};
+use super::native::{issue_of_item, native_of_run, state_of_native};
+use super::phase_item::{TASKS, phase_of_item};
+use super::phases::issue_rows;
 use super::state::{IssueStatus, Phase, SdlcIssue, SdlcState};
 use super::tasks::{edits_of_tasks, parse_tasks};
 use super::{Manifest, parse_manifest, parse_state, phases};

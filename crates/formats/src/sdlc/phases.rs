@@ -1,116 +1,22 @@
 //! The phases of a run before its issues, as items, and the words `phase` and
 //! `phase_status`, which follow from where the items stand.
 
-use std::collections::HashSet;
-
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
 use piton_core::evidence::{ClaimOverrides, Worth};
 use piton_core::plan::{ImportedItemHistory, PlannedItem};
 use piton_core::{DecisionKind, Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
-use serde::{Deserialize, Serialize};
 
-use super::FACE;
-use super::parse_state;
-use super::plan::{node_of_id, state_of_native};
-use super::state::{Phase, PhaseStatus, PhaseTimes, SdlcState};
+use super::native::state_of_native;
+use super::phase_item::{
+    PHASES, PhaseItem, PhaseNative, SCOPING_DOC, TASKS, item_of_phase, node_of_id, phase_of_item,
+};
+use super::read::parse_state;
+use super::state::{FACE, Phase, PhaseStatus, PhaseTimes, SdlcState};
 use crate::native::pack;
 use crate::plan_file::{PlanChanges, ShownRun, file_items, planned_item};
-use crate::plan_format::ItemRole;
 use crate::problem::{Problem, SourceText};
 use crate::tree::Span;
-
-/// Where the scoping document is written, beside the file of the run.
-pub(super) const SCOPING_DOC: &str = "artifacts/scoping-doc.md";
-/// Where the tasks are written, beside the file of the run.
-pub(super) const TASKS: &str = "artifacts/pert-tasks.json";
-
-/// A phase that is an item.
-pub(super) struct PhaseItem {
-    pub(super) phase: Phase,
-    /// Who works on it; none where piton does.
-    pub(super) role: Option<ItemRole>,
-    /// What is done there, in a few words.
-    title: &'static str,
-    /// What an agent is told, with holes for [`PromptValues`].
-    prompt: &'static str,
-}
-
-/// All of them, in their order. What they make is approved where an agent makes it.
-pub(super) static PHASES: [PhaseItem; 4] = [
-    PhaseItem {
-        phase: Phase::Bootstrap,
-        title: "find out the languages",
-        role: None,
-        prompt: "Find out the language of each repository.",
-    },
-    PhaseItem {
-        phase: Phase::Design,
-        title: "design the work",
-        role: Some(ItemRole {
-            name: "solution-designer",
-            model: Some("opus"),
-            artifact: Some(SCOPING_DOC),
-            brief: None,
-        }),
-        prompt: "Design what the requirements ask for. You find them at {requirements}.
-
-Read the code that is here, and write a scoping document to `{scoping_doc}`: what is built and what is not, which parts of the code change and how, what depends on what, what may go wrong, and each open question with the answer that you chose. Change nothing else.
-
-A person reads the document, and approves it before the work is planned.",
-    },
-    PhaseItem {
-        phase: Phase::Planning,
-        title: "cut the work into tasks",
-        role: Some(ItemRole {
-            name: "task-decomposer",
-            model: Some("opus"),
-            artifact: Some(TASKS),
-            brief: None,
-        }),
-        prompt: "Cut the work that the scoping document describes into tasks. The document is {design}; the requirements are at {requirements}.
-
-Write the tasks to `{tasks}`, and change nothing else. The file is one JSON document:
-
-    {\"tasks\": [
-      {\"id\": \"REPO#1\", \"repo\": \"REPO\", \"team\": \"TEAM\", \"title\": \"...\",
-       \"description\": \"...\", \"blocked_by\": [], \"size\": \"M\"}
-    ]}
-
-- `id`: the repository, `#` and a number; each stands there once.
-- `repo`: the name of the repository, as `manifest.yaml` beside the file of the run or that file itself has it; `team`: its team there, else an empty text.
-- `title` says in one line what is true in the end; `description` says all that an agent has to know who reads nothing else.
-- `blocked_by`: the ids of the tasks that must be done before. No task waits for itself by any detour.
-- `size`: S, M or L. A task that is larger is several.
-
-A person reads the tasks, and approves them before they become issues.",
-    },
-    PhaseItem {
-        phase: Phase::Tracking,
-        title: "make the issues",
-        role: None,
-        prompt: "Make an issue of each task.",
-    },
-];
-
-/// The item of a phase; none of one that has none.
-pub(super) fn item_of_phase(phase: Phase) -> Option<&'static PhaseItem> {
-    PHASES.iter().find(|item| item.phase == phase)
-}
-
-/// What only this format has of an item that is a phase.
-#[derive(Serialize, Deserialize)]
-struct PhaseNative {
-    is_phase: bool,
-    title: String,
-}
-
-/// The phase that an item is; none of an issue.
-pub(super) fn phase_of_item(row: &ItemRow) -> Option<&'static PhaseItem> {
-    let item = item_of_phase(Phase::parse(&row.plan.id)?)?;
-    let native: Option<PhaseNative> = crate::native::unpack(row.plan.native.as_ref(), FACE);
-    native.is_some_and(|native| native.is_phase).then_some(item)
-}
 
 /// The phase from which on a state has items: that in which it is. None where its
 /// issues are worked on already; what is over is not made up.
@@ -526,10 +432,4 @@ fn set_state_edit(row: &ItemRow, to: ItemState) -> Edit {
         node: row.node.clone(),
         to,
     }
-}
-
-/// What an issue waits for beside other issues, where the run has that.
-pub(super) fn node_before_issues(known: &HashSet<&str>) -> Option<Node> {
-    let name = Phase::Tracking.as_str();
-    known.contains(name).then(|| node_of_id(name))
 }

@@ -4,22 +4,16 @@
 use std::collections::{HashMap, HashSet};
 
 use piton_core::attempt::HumanNeeded;
-use piton_core::native::Native;
 use piton_core::plan::{ImportedItemHistory, ImportedRunHistory, Plan, PlannedItem};
 use piton_core::policy::Policy;
 use piton_core::review::ReviewPolicy;
-use piton_core::{DecisionKind, ItemRow, ItemState, Node, RunId, Stage, Tables, TreePosition};
+use piton_core::{DecisionKind, ItemRow, ItemState, RunId, Stage, Tables, TreePosition};
 
-use super::phases::{self, node_before_issues};
-use super::state::{IssueStatus, SdlcIssue, SdlcState, Totals};
-use super::{parse_state, to_tree};
-use crate::json;
-use crate::native::{native_body, native_of_body, unpack};
+use super::native::{native_of_issue, native_of_run};
+use super::phase_item::{node_before_issues, phase_of_item};
+use super::phases;
+use super::state::{FACE, IssueStatus, SdlcIssue, SdlcState};
 use crate::plan_file::{nodes_of_ids, plan_of_items, planned_item};
-use crate::problem::SourceText;
-
-/// The name of this format.
-pub const FACE: &str = "sdlc";
 
 /// So often an issue goes back because its reviewer wants changes.
 const REVIEW_ROUNDS_MAX: u32 = 3;
@@ -77,10 +71,6 @@ fn find_standstill(items: &[PlannedItem]) -> Option<ImportedRunHistory> {
     })
 }
 
-pub(super) fn node_of_id(id: &str) -> Node {
-    Node::child(None, id, 1)
-}
-
 /// An issue as it is planned. Of what it waits for only what is `known` counts.
 pub(super) fn planned_issue(
     issue: &SdlcIssue,
@@ -136,57 +126,6 @@ pub(super) fn planned_issue(
     }
 }
 
-/// Everything of a state but its issues and what follows from the rest.
-pub(super) fn native_of_run(state: &SdlcState) -> Native {
-    let mut rest = SdlcState {
-        issues: Vec::new(),
-        updated_at: None,
-        ..state.clone()
-    };
-    rest.metrics.totals = Totals::default();
-    native_of_body(FACE, json::render(&to_tree(&rest, None)))
-}
-
-/// The object of an issue.
-pub(super) fn native_of_issue(issue: &SdlcIssue) -> Native {
-    let alone = SdlcState {
-        issues: vec![issue.clone()],
-        ..SdlcState::default()
-    };
-    let tree = to_tree(&alone, None);
-    let object = tree.get("issues").and_then(|issues| issues.get(&issue.id));
-    native_of_body(FACE, object.map(json::render).unwrap_or_default())
-}
-
-/// The state that [`native_of_run`] kept.
-pub(super) fn state_of_native(native: Option<&Native>) -> SdlcState {
-    let name = "journal";
-    let text = native_body(native, FACE);
-    let state = text.and_then(|text| parse_state(SourceText { name, text }).0);
-    state.unwrap_or_default()
-}
-
-/// The title of the issue that an item keeps.
-pub(crate) fn title_of_native(native: &Native) -> Option<String> {
-    let object: serde_json::Value = unpack(Some(native), FACE)?;
-    Some(object.get("title")?.as_str()?.to_owned())
-}
-
-/// The issue that [`native_of_issue`] kept.
-pub(super) fn issue_of_item(row: &ItemRow) -> SdlcIssue {
-    let issue = native_body(row.plan.native.as_ref(), FACE).and_then(|object| {
-        let id = serde_json::to_string(&row.plan.id).ok()?;
-        let text = format!("{{\"run_id\": null, \"phase\": null, \"issues\": {{{id}: {object}}}}}");
-        let name = "journal";
-        let state = parse_state(SourceText { name, text: &text }).0?;
-        state.issues.into_iter().next()
-    });
-    issue.unwrap_or_else(|| SdlcIssue {
-        id: row.plan.id.clone(),
-        ..SdlcIssue::default()
-    })
-}
-
 /// The word for where an item stands: that of the file as long as it says no
 /// less. None where the format has no word.
 pub(super) fn status_of_item(
@@ -235,8 +174,7 @@ fn pending_status(row: &ItemRow, tables: &Tables) -> IssueStatus {
     let on = row.plan.depends_on.iter();
     let on = on.filter_map(|on| tables.item(row.run, on));
     let open: Vec<&ItemRow> = on.filter(|on| !on.state.is_finished()).collect();
-    let is_issue =
-        |on: &&ItemRow| on.plan.piece_of.is_none() && phases::phase_of_item(on).is_none();
+    let is_issue = |on: &&ItemRow| on.plan.piece_of.is_none() && phase_of_item(on).is_none();
     match (open.iter().any(is_issue), row.attempts) {
         (true, _) => IssueStatus::Blocked,
         (false, 0) => IssueStatus::Ready,

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use super::SHAPE;
 use super::layout::{self, StateLayout};
+use super::phase_item::is_reserved;
 use super::shape::{ISSUE_KEYS, STATE_KEYS};
 use super::state::{
     AgentInvocation, IssueStatus, Metrics, Phase, PhaseTimes, SdlcIssue, SdlcState, Totals,
     derived_totals,
 };
-use super::tasks::is_reserved;
-use crate::field_reader::{FieldReader, MapPosition, parse_json_with, span_of_key};
+use crate::field_reader::{FieldReader, parse_json_with, span_of_key};
 use crate::graph::find_cycles;
 use crate::problem::{Problem, SourceText};
-use crate::report::{ProblemReport, ValuePath};
+use crate::report::{MapPosition, ProblemReport, ValuePath};
 use crate::shape::FieldShape;
 use crate::tree::{Map, MapKey, Span, ValueNode};
 

@@ -7,6 +7,9 @@ use crate::plan_identity::PlanIdentity;
 use crate::record;
 use crate::tree::ValueNode;
 
+/// The name of this format.
+pub const FACE: &str = "sdlc";
+
 words! {
     /// A macro phase, in the order in which they come.
     Phase {

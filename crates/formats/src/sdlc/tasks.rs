@@ -6,12 +6,14 @@ use std::collections::{HashMap, HashSet};
 use piton_core::plan::PlannedItem;
 use piton_core::{Edit, ItemRow, ItemState, Node};
 
-use super::plan::{issue_of_item, native_of_issue, node_of_id, planned_issue};
+use super::native::{issue_of_item, native_of_issue};
+use super::phase_item::{is_reserved, node_of_id};
+use super::plan::planned_issue;
 use super::state::{IssueStatus, Phase, SdlcIssue};
-use crate::field_reader::{FieldReader, MapPosition, parse_json_with, span_of_key};
+use crate::field_reader::{FieldReader, parse_json_with, span_of_key};
 use crate::graph::find_cycles;
 use crate::problem::{Problem, SourceText};
-use crate::report::ValuePath;
+use crate::report::{MapPosition, ValuePath};
 use crate::tree::Span;
 
 /// A piece of the work.
@@ -143,11 +145,6 @@ fn check_ids(
             error("UNKNOWN_REPO", "repo", message, "name one that is known");
         }
     }
-}
-
-/// Whether an issue cannot be called so: it is the name of a phase that is an item.
-pub(super) fn is_reserved(id: &str) -> bool {
-    Phase::parse(id).is_some_and(|phase| super::phases::item_of_phase(phase).is_some())
 }
 
 /// Checks what tasks say of each other.

@@ -5,7 +5,7 @@ use std::fmt;
 use super::check::is_kind;
 use super::{FieldShape, OtherKeys, Shape};
 use crate::problem::Problem;
-use crate::report::{ValuePath, closest_word};
+use crate::report::{ProblemReport, ValuePath, closest_word};
 use crate::tree::{Map, MapKey, Span, Value, ValueNode};
 
 /// The keys of a document.
@@ -61,6 +61,15 @@ pub fn compare_keys(root: &ValueNode, shape: &'static Shape) -> KeyComparison {
     found.visit_value(root, shape, ValuePath::ROOT);
     found.keys.unknown.sort_by_key(|key| key.span.start);
     found.keys
+}
+
+impl ProblemReport<'_> {
+    /// Warns of keys that the table of a document does not have.
+    pub(crate) fn warn_unknown_keys(&mut self, root: &ValueNode, shape: &'static Shape) {
+        let unknown = compare_keys(root, shape).unknown;
+        let problems = unknown.iter().map(|key| key.to_problem(self.file));
+        self.problems.extend(problems);
+    }
 }
 
 #[derive(Default)]

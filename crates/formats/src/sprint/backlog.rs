@@ -5,7 +5,7 @@
 use piton_core::request::{Priority, WorkRequest};
 use piton_core::{DecisionRow, RunId, Tables, Verb};
 
-use super::import::render_time;
+use super::elapsed::render_time;
 use super::requests::{created_at, discovered_in};
 use crate::yaml::{self, ValueNode};
 

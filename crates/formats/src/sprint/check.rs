@@ -15,8 +15,8 @@ use super::field::{
 };
 use super::shape::{MODELS, RETRY_CATEGORIES};
 use super::{SPRINT_SHAPE, WORKFLOW_SHAPE, dependencies, wait, worktree};
-use crate::field_reader::MapPosition;
 use crate::problem::Severity;
+use crate::report::MapPosition;
 use crate::yaml::{ScalarKind, Span, Value, ValueNode};
 
 /// Checks `SPRINT.yaml` on its own.

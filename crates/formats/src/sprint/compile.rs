@@ -10,45 +10,14 @@ use super::field::{
 };
 use super::progress::{Children, NodePointer, PhaseNode, SprintProgress, Stats};
 use super::workflow::{
-    LoadedWorkflow, Referrer, Workflow, WorkflowLibrary, report_syntax_problems,
+    DEPTH_MAX, LoadedWorkflow, Referrer, Workflow, WorkflowLibrary, WorkflowSource,
+    describe_missing_workflow, describe_nesting_too_deep, report_syntax_problems,
+    workflow_of_phase,
 };
 use super::worktree::{self, WorktreePlaceholders, leading_date};
 use super::{SourceText, dependencies};
 use crate::problem::Problem;
 use crate::yaml::{self, Value, ValueNode};
-
-/// How deep workflows may refer to workflows.
-pub(super) const DEPTH_MAX: usize = 5;
-
-/// Gives the workflows that a sprint names.
-pub trait WorkflowSource {
-    /// Looks for `<name>.yaml`, `<name>.yml` and `<name>`, in this order.
-    ///
-    /// Asked at most once a name in one compilation.
-    fn read_workflow(&self, name: &str) -> WorkflowLookup;
-}
-
-/// What came of looking for a workflow.
-#[derive(Clone, Debug)]
-pub enum WorkflowLookup {
-    /// It is here.
-    Found {
-        /// The name of the file, to show.
-        name: String,
-        /// Its content.
-        text: String,
-    },
-    /// No such file.
-    Missing {
-        /// The files that were looked for, to show.
-        looked_for: Vec<String>,
-    },
-    /// The file is there and cannot be read.
-    Unreadable {
-        /// Why.
-        why: String,
-    },
-}
 
 /// How to compile.
 #[derive(Clone, Copy, Debug)]
@@ -420,38 +389,6 @@ impl ReferencedWorkflows {
     fn names(&self) -> HashSet<String> {
         self.names.clone()
     }
-}
-
-/// The workflow that a phase names. Numbers name files too.
-pub(super) fn workflow_of_phase(phase: &ValueNode) -> Option<String> {
-    phase
-        .get("workflow")
-        .filter(|node| is_truthy(node))
-        .map(to_text)
-}
-
-/// Words for a workflow that is not there.
-pub(super) fn describe_missing_workflow(
-    name: &str,
-    looked_for: &[String],
-) -> (String, &'static str) {
-    let places = if looked_for.is_empty() {
-        String::new()
-    } else {
-        format!("; looked for {}", looked_for.join(", "))
-    };
-    (
-        format!("there is no workflow `{name}`{places}"),
-        "correct the name, or add the file",
-    )
-}
-
-/// Words for a workflow that is nested too deep.
-pub(super) fn describe_nesting_too_deep(name: &str) -> (String, &'static str) {
-    (
-        format!("the workflow `{name}` would be nested deeper than {DEPTH_MAX} levels"),
-        "put the phases of one of the workflows directly into the one that uses it",
-    )
 }
 
 /// `orchestration` with what it leaves out.

@@ -16,7 +16,6 @@ use super::native::{self, NodeRest};
 use super::progress::{PhaseNode, PhaseStatus, SprintProgress, SprintStatus};
 use super::requests;
 use super::shape::STATS;
-use super::wait;
 use crate::plan_file::{PlanChanges, ShownRun};
 use crate::problem::Problem;
 use crate::record::TableRecord;
@@ -293,7 +292,7 @@ impl<'a> SprintDiffer<'a> {
                 scope,
             });
         }
-        let wait = |node: &PhaseNode| node.wait.as_ref().map(wait::import_wait);
+        let wait = |node: &PhaseNode| node.wait.as_ref().map(native::import_wait);
         if wait(base) != wait(theirs) && counts(theirs.wait.is_some()) {
             let wait = wait(theirs);
             words.push(Edit::SetWait { node: node(), wait });

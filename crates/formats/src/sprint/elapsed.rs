@@ -1,6 +1,9 @@
-//! Durations as the various writers of `PROGRESS.yaml` put them.
+//! Durations as the various writers of `PROGRESS.yaml` put them, and times as piton
+//! writes them.
 
 use std::time::Duration;
+
+use jiff::Timestamp;
 
 /// Reads a duration: `HH:MM:SS`, `1h 2m 3s`, `45m`, `90s`, `1h30m`, or whole
 /// seconds. `None` for anything else.
@@ -26,6 +29,13 @@ pub fn format_elapsed(duration: Duration) -> String {
         seconds / 60 % 60,
         seconds % 60
     )
+}
+
+/// A time as piton writes it: RFC 3339, UTC, milliseconds where there are any.
+#[must_use]
+pub(super) fn render_time(time: Timestamp) -> String {
+    let millis = Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
+    format!("{millis:.3}")
 }
 
 fn parse_clock(text: &str) -> Option<u64> {

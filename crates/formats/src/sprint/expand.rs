@@ -18,18 +18,19 @@ use piton_core::evidence::ClaimOverrides;
 use super::SourceText;
 use super::check::{self, WorkflowLevel, as_whole_number, collection_of_phase};
 use super::checker::NodeChecker;
-use super::compile::{
-    DEPTH_MAX, describe_missing_workflow, describe_nesting_too_deep, workflow_of_phase,
-};
 use super::dependencies;
 use super::field::{ProblemReport, ValuePath, is_truthy, non_empty_text, span_of_key, to_text};
 use super::progress::{Children, PhaseNode, SprintGate};
 use super::shape::MODELS;
 use super::template::{ItemScope, Scope, substitute, unresolved_variables};
 use super::wait::wait_of_node;
-use super::workflow::{LoadedWorkflow, Referrer, Workflow, WorkflowLibrary};
+use super::workflow::{
+    DEPTH_MAX, LoadedWorkflow, Referrer, Workflow, WorkflowLibrary, describe_missing_workflow,
+    describe_nesting_too_deep, workflow_of_phase,
+};
 use crate::field_reader;
 use crate::problem::{Problem, Severity};
+use crate::report::MapPosition;
 use crate::yaml::{Span, ValueNode};
 
 /// How many nodes, and how much text, a sprint may compile to. A few short
@@ -730,9 +731,7 @@ fn claims_of_phase(phase: &ValueNode) -> ClaimOverrides {
         problems: &mut Vec::new(),
     };
     let path = ValuePath::ROOT;
-    report
-        .field_reader()
-        .read_claims(field_reader::MapPosition { map, path })
+    report.field_reader().read_claims(MapPosition { map, path })
 }
 
 /// Gives what a phase says of proof to all nodes in it that are worked on and

@@ -10,15 +10,14 @@ use piton_core::native::Native;
 use piton_core::run::Pause;
 use piton_core::{ItemRow, ItemState, RunId, RunRow, RunState, Tables};
 
-use super::format_elapsed;
-use super::import::{children_at_depth, render_time, status_of_state};
+use super::elapsed::{format_elapsed, render_time};
+use super::import::{children_at_depth, status_of_state};
 use super::native::{self, NodeRest, unpack_keys};
 use super::progress::{
     Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SprintGate,
     SprintHumanNeeded, SprintProgress, SprintStatus, Stats,
 };
 use super::requests;
-use super::wait;
 use crate::yaml::ValueNode;
 
 /// Makes the document of a run, again and again.
@@ -176,7 +175,7 @@ fn node_of_item(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             .plan
             .wait
             .as_ref()
-            .map(|it| wait::export_wait(it, rest)),
+            .map(|it| native::export_wait(it, rest)),
         claims: item.plan.claims,
         files: item.plan.scope.0.clone(),
         // What it waits for with those above it, the file says of those.

@@ -123,6 +123,12 @@ fn float_text(value: f64) -> String {
     }
 }
 
+pub(super) fn is_enabled(node: Option<&ValueNode>) -> bool {
+    node.and_then(|node| node.get("enabled"))
+        .and_then(ValueNode::as_bool)
+        == Some(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use piton_core::Tables;
 
 use super::backlog;
+use super::field::is_enabled;
 use super::{
     FACE, PROGRESS_SHAPE, PhaseNode, SPRINT_SHAPE, SprintExporter, SprintLayout, SprintProgress,
     WORKFLOW_SHAPE, collect_edits, collect_edits_without_base, convert, detect_layout,
@@ -182,12 +183,6 @@ fn templates_of_sprint(settings: &SprintProgress) -> PromptTemplates {
         result_reporting: get("result-reporting"),
         ..PromptTemplates::default()
     }
-}
-
-pub(super) fn is_enabled(node: Option<&ValueNode>) -> bool {
-    node.and_then(|node| node.get("enabled"))
-        .and_then(ValueNode::as_bool)
-        == Some(true)
 }
 
 /// The keys by which a sprint allows more than one thing after another.

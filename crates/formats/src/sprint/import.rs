@@ -17,11 +17,10 @@ use piton_core::run::Pause;
 use piton_core::scope::FileScope;
 use piton_core::{ItemState, Node, RunId, TreePosition};
 
-use super::elapsed::parse_elapsed;
+use super::elapsed::{parse_elapsed, render_time};
 use super::field::non_empty_text;
 use super::native::{self, FACE, NodeRest};
 use super::requests;
-use super::wait;
 use crate::tree::ValueNode as TreeNode;
 
 use super::progress::{Children, PhaseNode, PhaseStatus, SprintProgress, SprintStatus};
@@ -194,7 +193,7 @@ pub(super) fn push_planned_items(
         claims: node.claims,
         scope: FileScope(node.files.clone()),
         repository: None,
-        wait: node.wait.as_ref().map(wait::import_wait),
+        wait: node.wait.as_ref().map(native::import_wait),
     });
     let below = ParentContext {
         siblings: children,
@@ -304,13 +303,6 @@ fn parse_time(text: Option<&str>, keep: &mut Option<String>) -> Option<Timestamp
         *keep = Some(text.to_owned());
     }
     time
-}
-
-/// A time as piton writes it: RFC 3339, UTC, milliseconds where there are any.
-#[must_use]
-pub(super) fn render_time(time: Timestamp) -> String {
-    let millis = Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
-    format!("{millis:.3}")
 }
 
 /// The word for an item's state.

@@ -1,10 +1,12 @@
 //! What of a `PROGRESS.yaml` the core has no words for, and how it travels.
 
+use jiff::Timestamp;
+use piton_core::amount::{format_duration_flag, parse_duration};
 use piton_core::native::Native;
 use serde::{Deserialize, Serialize};
 
-use super::progress::{Children, PhaseNode, SprintProgress};
-use super::wait;
+use super::elapsed::render_time;
+use super::progress::{Children, PhaseNode, SprintProgress, SprintWait};
 use super::{SourceText, parse_progress, render_progress};
 use crate::native::{native_body, native_of_body, pack, unpack};
 use crate::yaml::{ValueNode, parse, render};
@@ -86,7 +88,7 @@ impl NodeRest {
         let empty_list =
             !matches!(node.children, Children::None) && node.children.as_slice().is_empty();
         let timeout = node.gate.as_ref().map(|gate| gate.timeout_s);
-        let wait = node.wait.as_ref().map(wait::original_wait_texts);
+        let wait = node.wait.as_ref().map(original_wait_texts);
         let (wait_every, wait_until) = wait.unwrap_or_default();
         Self {
             parallel: node.parallel,
@@ -131,6 +133,45 @@ pub(crate) fn name_of_native(native: &Native) -> Option<String> {
         found.1.as_str().map(str::to_owned)
     };
     of_key("name").or_else(|| of_key("title"))
+}
+
+/// A wait as the core knows it.
+pub(super) fn import_wait(wait: &SprintWait) -> piton_core::wait::Wait {
+    piton_core::wait::Wait {
+        command: wait.command.clone(),
+        every_s: wait.every.as_deref().and_then(parse_every_s),
+        until: wait.until.as_deref().and_then(parse_until),
+    }
+}
+
+/// The same as the file has it: in the words in which it was written, where they still
+/// say the same.
+pub(super) fn export_wait(wait: &piton_core::wait::Wait, rest: &NodeRest) -> SprintWait {
+    let kept_every = rest.wait_every.clone();
+    let kept_every = kept_every.filter(|text| parse_every_s(text) == wait.every_s);
+    let kept_until = rest.wait_until.clone();
+    let kept_until = kept_until.filter(|text| parse_until(text) == wait.until);
+    SprintWait {
+        command: wait.command.clone(),
+        every: kept_every.or_else(|| wait.every_s.map(format_duration_flag)),
+        until: kept_until.or_else(|| wait.until.map(render_time)),
+    }
+}
+
+/// Durations and times as they were written, where piton would write them otherwise.
+fn original_wait_texts(wait: &SprintWait) -> (Option<String>, Option<String>) {
+    let own = export_wait(&import_wait(wait), &NodeRest::default());
+    let every = wait.every.clone().filter(|_| wait.every != own.every);
+    let until = wait.until.clone().filter(|_| wait.until != own.until);
+    (every, until)
+}
+
+fn parse_every_s(text: &str) -> Option<u64> {
+    parse_duration(text).ok()
+}
+
+fn parse_until(text: &str) -> Option<Timestamp> {
+    text.parse().ok()
 }
 
 /// Unknown keys as the text of a YAML map.

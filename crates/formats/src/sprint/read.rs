@@ -8,16 +8,15 @@ use super::elapsed::parse_elapsed;
 use super::field::{ProblemReport, ValuePath, first_key_span};
 use super::layout::{self, SprintLayout};
 use super::progress::{
-    Children, GateStatus, NodePointer, PhaseNode, PhaseStatus, SprintGate, SprintHumanNeeded,
-    SprintProgress, SprintStatus, Stats,
+    Children, GateStatus, NodePointer, PhaseNode, PhaseStatus, SprintProgress, SprintStatus, Stats,
 };
-use super::shape::{CURRENT, GATE, NODE, PROGRESS};
+use super::shape::{CURRENT, NODE, PROGRESS};
 use super::workflow::report_syntax_problems;
-use crate::field_reader::MapPosition;
 use crate::problem::Problem;
 use crate::record::{
     FieldSlot, ReadMode, TableRecord, ValuePosition, WrittenValue, extra_pairs, fill_record,
 };
+use crate::report::MapPosition;
 use crate::shape::FieldShape;
 use crate::yaml::{Map, Span, ValueNode, parse};
 
@@ -224,47 +223,6 @@ impl FieldSlot for Children {
         };
         true
     }
-}
-
-pub(super) fn parse_gate(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<SprintGate> {
-    let text = |key| node.get(key).and_then(ValueNode::text).map(str::to_owned);
-    let gate = text("script").and_then(|script| {
-        Some(SprintGate {
-            script,
-            on_fail_prompt: text("on-fail-prompt")?,
-            max_retries: node.get("max-retries").map_or(Some(3), ValueNode::as_u64)?,
-            timeout_s: node.get("timeout").map_or(Some(60.0), ValueNode::as_f64)?,
-            extra: extra_pairs(node, GATE),
-        })
-    });
-    if gate.is_none() {
-        at.report_mistyped(node, "a mapping with `script` and `on-fail-prompt`");
-    }
-    gate
-}
-
-pub(super) fn parse_human_needed(
-    node: &ValueNode,
-    at: &mut ValuePosition<'_, '_>,
-) -> Option<SprintHumanNeeded> {
-    let Some(reason) = node.get("reason").and_then(ValueNode::text) else {
-        at.report_mistyped(node, "a mapping with `reason`");
-        return None;
-    };
-    let details = node.get("details").filter(|details| !details.is_null());
-    let details = details.and_then(ValueNode::text).map(str::to_owned);
-    let mut extra = extra_pairs(node, &[]);
-    extra.retain(|(key, _)| match key.as_str() {
-        "reason" => false,
-        // What is no text is kept as it stands.
-        "details" => details.is_none(),
-        _ => true,
-    });
-    Some(SprintHumanNeeded {
-        reason: reason.to_owned(),
-        details,
-        extra,
-    })
 }
 
 /// Gives mappings that are always there their place in a file.

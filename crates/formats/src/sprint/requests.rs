@@ -12,7 +12,7 @@ use piton_core::request::{
 use piton_core::{DecisionRow, Edit, RunId, Tables, Verb};
 use serde_json::{Map, Value};
 
-use super::import::render_time;
+use super::elapsed::render_time;
 use super::progress::SprintProgress;
 use crate::plan_file::ShownRun;
 use crate::yaml::ValueNode;

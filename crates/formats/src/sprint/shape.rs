@@ -4,10 +4,9 @@ use super::progress::{
     Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SprintGate,
     SprintHumanNeeded, SprintProgress, SprintStatus, Stats,
 };
-use super::read::{parse_gate, parse_human_needed};
 use super::wait::WAIT_SHAPE;
 use super::worktree::CLEANUP_MODES;
-use crate::record::{Columns, ValuePosition, WrittenValue, record};
+use crate::record::{Columns, ValuePosition, WrittenValue, extra_pairs, record};
 use crate::shape::{
     FieldShape, NamedShape, OtherKeys, Shape, TextShape, closed_map, optional_field, required_field,
 };
@@ -196,7 +195,24 @@ record! {
     }
 
     fn read_record(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
-        parse_human_needed(node, at)
+        let Some(reason) = node.get("reason").and_then(ValueNode::text) else {
+            at.report_mistyped(node, "a mapping with `reason`");
+            return None;
+        };
+        let details = node.get("details").filter(|details| !details.is_null());
+        let details = details.and_then(ValueNode::text).map(str::to_owned);
+        let mut extra = extra_pairs(node, &[]);
+        extra.retain(|(key, _)| match key.as_str() {
+            "reason" => false,
+            // What is no text is kept as it stands.
+            "details" => details.is_none(),
+            _ => true,
+        });
+        Some(SprintHumanNeeded {
+            reason: reason.to_owned(),
+            details,
+            extra,
+        })
     }
 }
 
@@ -213,7 +229,20 @@ record! {
 
     /// A gate in which something is missing is none.
     fn read_record(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
-        parse_gate(node, at)
+        let text = |key| node.get(key).and_then(ValueNode::text).map(str::to_owned);
+        let gate = text("script").and_then(|script| {
+            Some(SprintGate {
+                script,
+                on_fail_prompt: text("on-fail-prompt")?,
+                max_retries: node.get("max-retries").map_or(Some(3), ValueNode::as_u64)?,
+                timeout_s: node.get("timeout").map_or(Some(60.0), ValueNode::as_f64)?,
+                extra: extra_pairs(node, GATE),
+            })
+        });
+        if gate.is_none() {
+            at.report_mistyped(node, "a mapping with `script` and `on-fail-prompt`");
+        }
+        gate
     }
 }
 

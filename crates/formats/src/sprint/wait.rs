@@ -1,14 +1,11 @@
 //! What a phase, a step or a sub-phase waits for before it begins (`wait`).
 
 use jiff::Timestamp;
-use piton_core::amount::{format_duration_flag, parse_duration};
+use piton_core::amount::parse_duration;
 
-use super::import::render_time;
-use super::native::NodeRest;
 use super::progress::SprintWait;
-use crate::field_reader::MapPosition;
 use crate::record::{ValuePosition, record};
-use crate::report::{ProblemReport, ValuePath, closest_word};
+use crate::report::{MapPosition, ProblemReport, ValuePath, closest_word};
 use crate::shape::{NamedShape, Shape, TextShape, closed_map, optional_field, required_field};
 use crate::yaml::{Span, ValueNode};
 
@@ -139,43 +136,4 @@ pub(super) fn wait_of_node(node: &ValueNode) -> Option<SprintWait> {
     };
     let path = ValuePath::ROOT;
     check_wait(MapPosition { map, path }, &mut report)
-}
-
-/// A wait as the core knows it.
-pub(super) fn import_wait(wait: &SprintWait) -> piton_core::wait::Wait {
-    piton_core::wait::Wait {
-        command: wait.command.clone(),
-        every_s: wait.every.as_deref().and_then(parse_every_s),
-        until: wait.until.as_deref().and_then(parse_until),
-    }
-}
-
-/// The same as the file has it: in the words in which it was written, where they still
-/// say the same.
-pub(super) fn export_wait(wait: &piton_core::wait::Wait, rest: &NodeRest) -> SprintWait {
-    let kept_every = rest.wait_every.clone();
-    let kept_every = kept_every.filter(|text| parse_every_s(text) == wait.every_s);
-    let kept_until = rest.wait_until.clone();
-    let kept_until = kept_until.filter(|text| parse_until(text) == wait.until);
-    SprintWait {
-        command: wait.command.clone(),
-        every: kept_every.or_else(|| wait.every_s.map(format_duration_flag)),
-        until: kept_until.or_else(|| wait.until.map(render_time)),
-    }
-}
-
-/// Durations and times as they were written, where piton would write them otherwise.
-pub(super) fn original_wait_texts(wait: &SprintWait) -> (Option<String>, Option<String>) {
-    let own = export_wait(&import_wait(wait), &NodeRest::default());
-    let every = wait.every.clone().filter(|_| wait.every != own.every);
-    let until = wait.until.clone().filter(|_| wait.until != own.until);
-    (every, until)
-}
-
-fn parse_every_s(text: &str) -> Option<u64> {
-    parse_duration(text).ok()
-}
-
-fn parse_until(text: &str) -> Option<Timestamp> {
-    text.parse().ok()
 }

@@ -3,10 +3,42 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::compile::{WorkflowLookup, WorkflowSource};
-use super::field::{ProblemReport, ValuePath};
+use super::field::{ProblemReport, ValuePath, is_truthy, to_text};
 use crate::problem::Problem;
 use crate::yaml::{self, Span, ValueNode};
+
+/// How deep workflows may refer to workflows.
+pub(super) const DEPTH_MAX: usize = 5;
+
+/// Gives the workflows that a sprint names.
+pub trait WorkflowSource {
+    /// Looks for `<name>.yaml`, `<name>.yml` and `<name>`, in this order.
+    ///
+    /// Asked at most once a name in one compilation.
+    fn read_workflow(&self, name: &str) -> WorkflowLookup;
+}
+
+/// What came of looking for a workflow.
+#[derive(Clone, Debug)]
+pub enum WorkflowLookup {
+    /// It is here.
+    Found {
+        /// The name of the file, to show.
+        name: String,
+        /// Its content.
+        text: String,
+    },
+    /// No such file.
+    Missing {
+        /// The files that were looked for, to show.
+        looked_for: Vec<String>,
+    },
+    /// The file is there and cannot be read.
+    Unreadable {
+        /// Why.
+        why: String,
+    },
+}
 
 /// A workflow that was read.
 pub(super) struct Workflow {
@@ -119,4 +151,36 @@ pub(super) fn report_syntax_problems(
             .into_iter()
             .map(|fault| fault.into_problem(code, file)),
     );
+}
+
+/// The workflow that a phase names. Numbers name files too.
+pub(super) fn workflow_of_phase(phase: &ValueNode) -> Option<String> {
+    phase
+        .get("workflow")
+        .filter(|node| is_truthy(node))
+        .map(to_text)
+}
+
+/// Words for a workflow that is not there.
+pub(super) fn describe_missing_workflow(
+    name: &str,
+    looked_for: &[String],
+) -> (String, &'static str) {
+    let places = if looked_for.is_empty() {
+        String::new()
+    } else {
+        format!("; looked for {}", looked_for.join(", "))
+    };
+    (
+        format!("there is no workflow `{name}`{places}"),
+        "correct the name, or add the file",
+    )
+}
+
+/// Words for a workflow that is nested too deep.
+pub(super) fn describe_nesting_too_deep(name: &str) -> (String, &'static str) {
+    (
+        format!("the workflow `{name}` would be nested deeper than {DEPTH_MAX} levels"),
+        "put the phases of one of the workflows directly into the one that uses it",
+    )
 }

@@ -2,8 +2,7 @@
 
 use super::SprintProgress;
 use super::checker::NodeChecker;
-use super::field::{ProblemReport, ValuePath, describe_found};
-use super::formats::is_enabled;
+use super::field::{ProblemReport, ValuePath, describe_found, is_enabled};
 use crate::plan_format::{WorktreeCleanup, WorktreeSettings};
 use crate::yaml::ValueNode;
 

@@ -1,9 +1,43 @@
 //! Boxes in Markdown: which lines are criteria.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-use super::{Criterion, ids};
+use super::ids;
 use crate::markdown::{Doc, LineKind, ListItem, indent_columns, parse_marker, to_u32};
+use crate::tree::Span;
+
+/// One box to tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Criterion {
+    /// A name that stays when something is put in above: from the id that the
+    /// text begins with (`WD-01:`, `**[3]**`), else from the text itself.
+    /// Lower-case ASCII letters, digits and `-`; unique in the file.
+    pub id: String,
+    /// The number for people, unique in the file: the one that is written, if
+    /// no other criterion has it too, else the place in the file.
+    pub number: u64,
+    /// The number that is written: `**[3]**`, else that of the list item.
+    pub written_number: Option<u64>,
+    /// What is to be done, in one line, without the id if that is `**[3]**`.
+    pub text: String,
+    /// Whether the box is ticked.
+    pub ticked: bool,
+    /// The heading that it stands under.
+    pub section: Option<String>,
+    /// How many criteria it is nested in.
+    pub level: usize,
+    /// The criterion that it is nested in, as an index.
+    pub parent: Option<usize>,
+    /// The group of `<!-- group: N -->`.
+    pub group: Option<u64>,
+    /// The line, counted from 1.
+    pub line: u32,
+    /// The byte between the brackets.
+    pub tick: Range<usize>,
+    /// The words of its first line, from the mark of the list item on.
+    pub span: Span,
+}
 
 /// A list item that is open above a line.
 struct OpenItem {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Criterion, FrontMatter, TaskFile, front, parse_task};
+use super::{FrontMatter, TaskFile, front, parse_task};
 use crate::problem::Problem;
 use crate::sprint::SourceText;
 use crate::tree::Span;
@@ -99,33 +99,4 @@ fn number_problems(source: SourceText<'_>, task: &TaskFile) -> Vec<Problem> {
         expected = number.saturating_add(1);
     }
     problems
-}
-
-/// A file without boxes is not done: it is not a task file.
-pub(super) fn no_criteria_problem(source: SourceText<'_>) -> Problem {
-    Problem::warning("NO_CRITERIA", source.name, "criteria", Span::TOP).with_message(
-        "there is no criterion in this file, so it is never complete",
-        "write at least one: `1. [ ] what is to be true`",
-    )
-}
-
-pub(super) fn empty_criteria_problems(
-    source: SourceText<'_>,
-    criteria: &[Criterion],
-) -> Vec<Problem> {
-    let empty = |(at, criterion): (usize, &Criterion)| {
-        criterion.text.is_empty().then(|| {
-            Problem::warning(
-                "EMPTY_CRITERION",
-                source.name,
-                format!("criteria[{at}]"),
-                criterion.span,
-            )
-            .with_message(
-                "this box has no text, so it does not say when to tick it",
-                "say behind the box what is to be true",
-            )
-        })
-    };
-    criteria.iter().enumerate().filter_map(empty).collect()
 }

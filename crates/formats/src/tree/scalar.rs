@@ -1,9 +1,29 @@
-//! Which type the text of a scalar has.
+//! A scalar, and which type its text has.
 //!
 //! The rules are those of `js-yaml` 4 with its default schema: the YAML 1.2
 //! core schema, `_` within numbers, leading zeros as decimal, and timestamps.
 
-use super::{Scalar, Style};
+/// Text, with what is needed to tell its type.
+#[derive(Clone, Debug)]
+pub struct Scalar {
+    /// The text after quotes, escapes and folding.
+    pub text: String,
+    /// How it was written.
+    pub style: Style,
+    /// The tag it was written with, in full: `tag:yaml.org,2002:str`.
+    pub tag: Option<String>,
+}
+
+/// How a scalar was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes: the only style in which `5` is a number.
+    Plain,
+    /// In single or double quotes.
+    Quoted,
+    /// As a `|` or `>` block.
+    Block,
+}
 
 /// The type and, where it has one, the value of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +40,26 @@ pub enum ScalarKind {
     Timestamp,
     /// A string.
     Text,
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        let same_text = self.text == other.text && self.is_string() == other.is_string();
+        // Nothing, `~` and `null` say the same.
+        self.tag == other.tag
+            && (same_text || (self.kind() == ScalarKind::Null && other.kind() == ScalarKind::Null))
+    }
+}
+
+impl Scalar {
+    /// The type of the text, as `js-yaml` 4 resolves it.
+    pub fn kind(&self) -> ScalarKind {
+        kind_of_scalar(self)
+    }
+
+    fn is_string(&self) -> bool {
+        self.style != Style::Plain || self.kind() == ScalarKind::Text
+    }
 }
 
 /// The type of `scalar`.

@@ -6,7 +6,7 @@
 //! start of a line of quoted text mean nothing, and what is found in the copy
 //! is put back to its place in the source.
 
-use super::parse::try_parse;
+use super::build::try_parse;
 use crate::tree::{ParsedTree, Span, Value, ValueNode};
 
 /// How many lines are indented before the text is given up: each costs a pass.

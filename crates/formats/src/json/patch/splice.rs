@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::super::byte_edit::ByteEdit;
 use super::super::emit::JsonPosition;
 use super::super::style::JsonStyle;
-use super::ByteEdit;
 use crate::tree::Span;
 
 /// What is to become of the elements of one collection that is not empty.

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::read::{is_resolved_section, parse_guardrails};
+use super::lines::is_resolved_section;
+use super::read::parse_guardrails;
 use super::{FieldName, GuardrailSign, Guardrails, NewSign, RuleForm};
 use crate::ends::{TextEnds, WINDOW_BYTES};
 use crate::markdown::{

@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use super::read::is_resolved_section;
 use super::{FieldName, GuardrailSign, RuleForm, SignField};
 use crate::markdown::{
     Doc, Heading, LineKind, ListItem, dedent, parse_marker, to_one_line, unescape,
@@ -354,4 +353,11 @@ pub(in crate::ralph_dir) fn is_specific_heading(heading: &str) -> bool {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty());
     words.any(|word| !GENERAL.contains(&word.to_lowercase().as_str()))
+}
+
+/// Whether what stands under a heading is over.
+pub(super) fn is_resolved_section(title: &str) -> bool {
+    title
+        .get(..8)
+        .is_some_and(|start| start.eq_ignore_ascii_case("resolved"))
 }

@@ -134,7 +134,7 @@ fn parse_sign(
     section: Option<String>,
 ) -> GuardrailSign {
     let fields = parse_fields(doc, lines.start + 1..lines.end, form);
-    let in_resolved = section.as_deref().is_some_and(is_resolved_section);
+    let in_resolved = section.as_deref().is_some_and(lines::is_resolved_section);
     let says_resolved = fields
         .iter()
         .any(|field| field.name.eq_ignore_ascii_case("resolved"));
@@ -147,12 +147,6 @@ fn parse_sign(
         span: doc.line_span(lines.start),
         bytes: doc.line_start(lines.start)..doc.line_range(lines.end - 1).end,
     }
-}
-
-pub(super) fn is_resolved_section(title: &str) -> bool {
-    title
-        .get(..8)
-        .is_some_and(|start| start.eq_ignore_ascii_case("resolved"))
 }
 
 /// The line behind the last of a sign: a rule parts it from what follows, and
