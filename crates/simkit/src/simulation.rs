@@ -6,9 +6,13 @@
 //! `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
 
 mod checks;
+mod pull_requests;
 mod reviews;
+mod rng;
+mod script;
 mod service;
 mod several;
+mod sim;
 mod waits;
 
 use piton_core::gate::{Gate, GateReport};
@@ -26,7 +30,6 @@ use piton_core::event::{AttemptEvent, DecisionEvent, ItemChange, ItemEvent, Unit
 use piton_core::evidence::{Baseline, Evidence, Level, Worth, level_of_evidence};
 
 use piton_core::policy::{Limits, Policy, RetryPolicy};
-use piton_core::recover::Recovery;
 use piton_core::run::Pause;
 use piton_core::run_loop::{
     BaselineAnswer, Effect, Input, LaneEnd, MergeEnd, RunLoop, RunLoopEnding, RunLoopOptions,
@@ -37,17 +40,17 @@ use piton_core::{
     Outcome, Refusal, Role, RunState, Tables, Verb,
 };
 
-use self::checks::Checks;
-use self::service::Service;
-use self::several::Process;
-use self::waits::{AskedWaits, with_waits};
+use self::rng::Rng;
+use self::script::Script;
+use self::sim::{Agent, AskedWaits, Checks, Crash, Work, WorkFor};
+use self::waits::with_waits;
 use crate::backing::Backing;
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
 use crate::repo::Repo;
-use crate::world::{
-    ANY_ORDER, RECOVERIES, World, iteration_hooks, needs_human, pieces, recovery, start_run,
-};
+use crate::world::{ANY_ORDER, World, iteration_hooks, start_run};
+
+pub use sim::{CALM, Chaos, Sim};
 
 /// So many operations of the disk a commit takes at most, roughly.
 const DISK_OPERATIONS: u32 = 30;
@@ -65,108 +68,6 @@ const EFFECTS_MAX: u32 = 20_000;
 
 /// What is said of a lane that was removed.
 const LOST: &str = "the lane is gone";
-
-/// Numbers that look random and are not.
-#[derive(Clone)]
-struct Rng(u64);
-
-impl Rng {
-    fn new(seed: u64) -> Self {
-        Self(mix(seed ^ 0x9e37_79b9_7f4a_7c15).max(1))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() >> 11).expect("53 bits fit") % n
-    }
-
-    fn small(&mut self, n: u32) -> u32 {
-        u32::try_from(self.next() % u64::from(n)).expect("below a u32")
-    }
-
-    fn percent(&mut self, percent: u32) -> bool {
-        self.small(100) < percent
-    }
-}
-
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
-
-/// What everybody does at which turn, whatever happens around them.
-#[derive(Clone, Copy)]
-struct Script(u64);
-
-impl Script {
-    fn number(self, what: &str, node: &Node, turn: usize) -> u64 {
-        let bytes = what.bytes().chain(node.as_str().bytes());
-        let named = bytes.fold(self.0, |sum, byte| mix(sum ^ u64::from(byte)));
-        mix(named ^ turn as u64) % 100
-    }
-
-    /// What an agent says at its `turn`th try that came to an end.
-    fn report(self, node: &Node, role: Role, turn: usize) -> Report {
-        let failed = |category| Report {
-            category: Some(category),
-            error: Some(format!("it broke at turn {turn}")),
-            ..Report::with_outcome(Outcome::Failed)
-        };
-        match self.number(role.as_str(), node, turn) {
-            number if role == Role::Reviewer => reviews::report(number, turn),
-            _ if turn >= 4 && role != Role::Split => Report::with_outcome(Outcome::Completed),
-            0..=9 => failed(FailureCategory::Network),
-            10..=14 => failed(FailureCategory::Logic),
-            15..=18 => needs_human("how?"),
-            19..=21 => Report::with_outcome(Outcome::Blocked),
-            22..=24 => Report::with_outcome(Outcome::Partial),
-            25..=29 => failed(FailureCategory::Logic),
-            _ if role == Role::Split => pieces(2 + turn % 2),
-            _ => Report {
-                summary: Some(format!("done at turn {turn}")),
-                ..Report::with_outcome(Outcome::Completed)
-            },
-        }
-    }
-
-    /// What its runner makes of that report.
-    fn recovery(self, node: &Node, role: Role, turn: usize) -> Option<Box<Recovery>> {
-        if role != Role::Worker || self.number("looked", node, turn) < 30 {
-            return None;
-        }
-        let number = usize::try_from(self.number("recovery", node, turn)).expect("below 100");
-        let (action, rule) = RECOVERIES[number % RECOVERIES.len()];
-        Some(Box::new(recovery(action, rule)))
-    }
-
-    fn gate_passes(self, node: &Node, turn: usize) -> bool {
-        turn >= 5 || self.number("gate", node, turn) < 55
-    }
-
-    fn commit_passes(self, node: &Node, turn: usize) -> bool {
-        turn >= 2 || self.number("commit", node, turn) < 80
-    }
-
-    /// What the person in charge says to the `turn`th question about a node.
-    fn verdict(self, node: &Node, turn: usize) -> Verb {
-        match self.number("verdict", node, turn) {
-            0..=14 => Verb::Skip,
-            15..=54 => Verb::Answer,
-            _ => Verb::Retry,
-        }
-    }
-
-    fn seconds(self, node: &Node, turn: usize) -> i64 {
-        1 + i64::try_from(self.number("time", node, turn)).expect("below 100")
-    }
-}
 
 /// What the first commit of the other repository is called.
 const OTHER_FIRST: usize = 1_000_000;
@@ -208,117 +109,6 @@ fn with_files(plan: &str, seed: u32) -> String {
 fn workers(rng: &mut Rng) -> NonZeroUsize {
     let more = if rng.percent(50) { rng.below(4) } else { 0 };
     NonZeroUsize::MIN.saturating_add(more)
-}
-
-/// How much goes wrong.
-#[derive(Clone, Copy)]
-pub struct Chaos {
-    /// Crashes, in percent of the places where one may happen.
-    pub crashes: u32,
-    /// Signals to the runner, likewise.
-    pub signals: u32,
-    /// What people may do out of turn.
-    pub meddling: u32,
-}
-
-pub const CALM: Chaos = Chaos {
-    crashes: 0,
-    signals: 0,
-    meddling: 0,
-};
-
-/// An agent that was started.
-struct Agent {
-    node: Node,
-    alive: bool,
-    done_at: Timestamp,
-    report: Report,
-    recovery: Option<Box<Recovery>>,
-}
-
-impl Agent {
-    /// What is to be done now: a failure is looked into only when it did not complete.
-    fn recovery(&self) -> Option<Box<Recovery>> {
-        let failed = [Outcome::Failed, Outcome::Partial, Outcome::Blocked];
-        let looked = failed.contains(&self.report.outcome);
-        self.recovery.clone().filter(|_| looked)
-    }
-}
-
-/// What works on an item, as its runner sees it.
-struct Work {
-    for_: WorkFor,
-    /// When it ends by itself.
-    ends: Timestamp,
-    /// When the time box ends.
-    until: Option<Timestamp>,
-    /// It was asked to end.
-    is_stopped: bool,
-}
-
-#[derive(Debug)]
-enum WorkFor {
-    Agent(AttemptId),
-    /// The command.
-    Gate(String),
-    /// What is done about a lane or a merge; the unit as it was when that began.
-    Git(Box<Effect>, Box<ItemRow>),
-}
-
-impl Work {
-    /// When something happens to it.
-    fn next(&self, now: Timestamp) -> Timestamp {
-        let over_time = self.until.filter(|_| !self.is_stopped);
-        let ends = if self.is_stopped { now } else { self.ends };
-        over_time.map_or(ends, |until| until.min(ends))
-    }
-}
-
-/// The machine went down, or the process was killed.
-struct Crash;
-
-pub struct Sim {
-    pub world: World,
-    script: Script,
-    rng: Rng,
-    chaos: Chaos,
-    limits: Limits,
-    options: RunLoopOptions,
-    agents: BTreeMap<AttemptId, Agent>,
-    /// What the runner that lives has started.
-    works: BTreeMap<Node, Work>,
-    /// When the runner wants to be woken.
-    wake: Option<Timestamp>,
-    /// The commands that it asks whether items may begin.
-    asked_waits: AskedWaits,
-    /// Where edits of waits are drawn from, and how many are left.
-    wait_edits: Option<(Rng, u32)>,
-    /// Commits in the repository.
-    head: u32,
-    /// How often something was cut short: by a crash, a signal, or a limit.
-    pub cuts: u32,
-    /// How many items were worked on at the same time, at most.
-    pub most_at_once: usize,
-    effects: u32,
-    seen: usize,
-    /// The work tree, where agents may lie; where it is absent nothing is compared.
-    pub work_tree: Option<u64>,
-    /// The repository, where the run is worked on in lanes.
-    pub repo: Option<Repo>,
-    /// The others in which it is worked on, by their names in the plan.
-    other_repos: BTreeMap<String, Repo>,
-    /// Where pull requests are opened, where work goes to them.
-    service: Option<Service>,
-    /// So many events were looked at.
-    checked: usize,
-    /// The runners that do not have their turn.
-    others: Vec<Process>,
-    runners_max: usize,
-    /// How many runners worked on the run at the same time, at most.
-    pub most_runners: usize,
-    /// The tokens of the runners that took the lanes last.
-    lane_takers: BTreeMap<u32, u64>,
-    checks: Checks,
 }
 
 impl Sim {

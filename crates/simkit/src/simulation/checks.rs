@@ -1,45 +1,18 @@
 //! People who give items other checks at any time, and which check of which item has
 //! passed: apart from what the rules make of it.
 
-use piton_core::event::{AttemptEvent, ItemEvent, UnitEvent};
-use std::collections::BTreeSet;
-
 use piton_core::command::EditAuthor;
+use piton_core::event::{AttemptEvent, ItemEvent, UnitEvent};
 use piton_core::evidence::{Evidence, Level, level_of_evidence};
 use piton_core::gate::Gate;
 use piton_core::merge::{MergeCommit, MergeReturn, MergeRow, MergeStep};
 use piton_core::{Command, Edit, Event, ItemRow, ItemState, Node, Role};
 
-use super::{Rng, Sim};
+use super::rng::Rng;
+use super::sim::Sim;
 
 /// So often an agent cannot do at first what a changed check asks for.
 const RED_MAX: usize = 2;
-
-/// What is known of checks.
-pub(super) struct Checks {
-    /// Where edits of checks are drawn from, and how many are left.
-    edits: Option<(Rng, u32)>,
-    /// The checks that passed since the work on their items began.
-    passed: BTreeSet<(Node, String)>,
-    /// The merges whose tree the check of their unit saw in its lane.
-    seen_in_lane: BTreeSet<String>,
-    /// So many events were looked at.
-    looked_at: usize,
-    /// How many checks of units in the merge queue were changed.
-    changed_in_queue: u32,
-}
-
-impl Checks {
-    pub(super) fn new() -> Self {
-        Self {
-            edits: None,
-            passed: BTreeSet::new(),
-            seen_in_lane: BTreeSet::new(),
-            looked_at: 0,
-            changed_in_queue: 0,
-        }
-    }
-}
 
 impl Sim {
     /// People give items other checks, also of work that is in the merge queue.

@@ -4,12 +4,11 @@
 use piton_core::event::{AttemptEvent, ItemEvent};
 use std::collections::BTreeSet;
 
-use piton_core::attempt::Report;
 use piton_core::evidence::Evidence;
-use piton_core::review::{AgentReview, ReviewObservation, ReviewPolicy, ReviewVerdict};
-use piton_core::{Event, ItemRow, ItemState, Node, Outcome, Role};
+use piton_core::review::{ReviewPolicy, ReviewVerdict};
+use piton_core::{Event, ItemRow, ItemState, Node, Role};
 
-use super::Sim;
+use super::sim::Sim;
 
 /// A quarter of the runs is reviewed.
 pub(super) fn policy(seed: u32) -> Option<ReviewPolicy> {
@@ -17,32 +16,6 @@ pub(super) fn policy(seed: u32) -> Option<ReviewPolicy> {
         rounds_max: seed / 4 % 3,
         except: Vec::new(),
     })
-}
-
-/// What a reviewer says at its `turn`th look.
-pub(super) fn report(number: u64, turn: usize) -> Report {
-    let said = |verdict| Report {
-        review: Some(Box::new(AgentReview {
-            verdict,
-            summary: None,
-            observations: vec![ReviewObservation {
-                message: format!("seen at turn {turn}"),
-                ..ReviewObservation::default()
-            }],
-        })),
-        ..Report::with_outcome(Outcome::Completed)
-    };
-    match number {
-        _ if turn >= 6 => said(ReviewVerdict::Approve),
-        0..=9 => Report {
-            error: Some("it broke".to_owned()),
-            ..Report::with_outcome(Outcome::Failed)
-        },
-        // It says something, and no verdict.
-        10..=19 => Report::with_outcome(Outcome::Completed),
-        20..=54 => said(ReviewVerdict::RequestChanges),
-        _ => said(ReviewVerdict::Approve),
-    }
 }
 
 impl Sim {

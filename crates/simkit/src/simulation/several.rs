@@ -4,26 +4,14 @@
 //! while, so that their leases run out and they come back when others have gone on
 //! without them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use piton_core::attempt::Report;
 use piton_core::run_loop::{Effect, RunLoop, RunLoopOptions};
 use piton_core::{Command, HolderLiveness, Node, Outcome, RunState};
 
-use super::waits::AskedWaits;
-use super::{BTreeMap, Crash, Report, Sim, Work, WorkFor};
-
-/// A runner that does not have its turn.
-pub(super) struct Process {
-    pub(super) runner: RunLoop,
-    queue: VecDeque<Effect>,
-    pub(super) works: BTreeMap<Node, Work>,
-    wake: Option<Timestamp>,
-    asked_waits: AskedWaits,
-    seen: usize,
-    /// It is stopped until then.
-    stopped: Option<Timestamp>,
-}
+use super::sim::{AskedWaits, Crash, Process, Sim, Work, WorkFor};
 
 impl Sim {
     /// So many runners work on the run at the same time, at most.

@@ -1,15 +1,15 @@
 //! Items that wait for a time or a command before they begin, and people who change
 //! that.
 
-use std::collections::BTreeMap;
-
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use piton_core::command::EditAuthor;
 use piton_core::run_loop::{ASKED_AT_ONCE, Input, WaitAnswer};
 use piton_core::wait::{Wait, WaitProgress};
 use piton_core::{Command, Edit, ItemRow, Node};
 
-use super::{Rng, Script, Sim};
+use super::rng::Rng;
+use super::script::Script;
+use super::sim::Sim;
 use crate::world::{ANY_ORDER, a_wait};
 
 /// It says no until the time has come and a person has had it asked on.
@@ -39,26 +39,6 @@ pub(super) fn with_waits(plan: &str, seed: u32) -> String {
         }
     };
     plan.lines().enumerate().map(with_wait).collect()
-}
-
-/// Commands that a runner asks, each with the time of its answer.
-#[derive(Default)]
-pub(super) struct AskedWaits(BTreeMap<Node, (Timestamp, Wait)>);
-
-impl AskedWaits {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// The command that answers first, and when.
-    pub(super) fn first(&self) -> Option<(Timestamp, Node)> {
-        let all = self.0.iter();
-        all.map(|(node, (time, _))| (*time, node.clone())).min()
-    }
 }
 
 impl Sim {
