@@ -3,6 +3,8 @@
 use piton_engine::caller::held_item::{HeldItem, find_held_item};
 use piton_engine::{Failure, World};
 
+use super::arguments::ToolArguments;
+
 /// Where a client sits.
 #[derive(Debug)]
 pub(super) struct ClientSession {
@@ -35,4 +37,11 @@ pub(super) fn no_item_failure() -> Failure {
     Failure::new("usage", "this server was started without an item, and may only read").with_hint(
         "start it with an item to write about: `piton mcp --item ITEM`, or set PITON_ITEM; `piton run` does so for the agents that it starts",
     )
+}
+
+/// One call: where it came from, what was sent, and by which client.
+pub(super) struct ToolCall<'c> {
+    pub(super) desk: &'c ClientSession,
+    pub(super) given: &'c ToolArguments,
+    pub(super) client: Option<&'c str>,
 }

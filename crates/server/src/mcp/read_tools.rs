@@ -6,7 +6,7 @@ use piton_engine::verbs::{next, prepare, recall, status};
 use serde_json::{Value, json};
 
 use super::answer::{CHARS_MAX, ToolAnswer};
-use super::tools::ToolCall;
+use super::client_session::ToolCall;
 use super::words;
 
 /// A token is three bytes: so many of them are what fits.

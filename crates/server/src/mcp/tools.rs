@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::answer::ToolAnswer;
 use super::arguments::{ArgumentField, ArgumentShape, ToolArguments, object_schema};
-use super::client_session::ClientSession;
+use super::client_session::{ClientSession, ToolCall};
 use super::{read_tools, write_tools};
 
 /// Whether a tool changes anything.
@@ -20,13 +20,6 @@ pub(super) enum ToolAccess {
     Reads,
     /// It adds something about what is held; nothing is ever taken away.
     Writes,
-}
-
-/// One call: where it came from, what was sent, and by which client.
-pub(super) struct ToolCall<'c> {
-    pub(super) desk: &'c ClientSession,
-    pub(super) given: &'c ToolArguments,
-    pub(super) client: Option<&'c str>,
 }
 
 /// One tool: the verb of its name.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::answer::ToolAnswer;
 use super::arguments::ToolArguments;
-use super::tools::ToolCall;
+use super::client_session::ToolCall;
 
 /// The agent of an attempt where the client does not send its name.
 const UNNAMED_CLIENT: &str = "agent";
