@@ -19,6 +19,7 @@ mod gemini;
 mod http;
 mod messages;
 mod named;
+mod protocol;
 mod responses;
 mod scenario;
 
@@ -242,11 +243,4 @@ fn answer(asked: &Asked, shared: &Shared) -> (bool, Reply) {
     let turn = shared.next_turn(&asked.body.to_string());
     let turn = turn.filled(&scenario.work, http::epoch_s());
     (true, (protocol.reply)(asked, &turn, &scenario.usage))
-}
-
-/// How one vendor is spoken.
-struct Protocol {
-    /// The answer to a question that is no turn of the conversation.
-    aside: fn(&Asked) -> Option<Reply>,
-    reply: fn(&Asked, &Turn, &Usage) -> Reply,
 }

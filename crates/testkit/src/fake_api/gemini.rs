@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Protocol;
 use super::http::{Asked, Reply};
+use super::protocol::Protocol;
 use super::scenario::{Piece, Turn, Usage};
 
 pub(super) const PROTOCOL: Protocol = Protocol { aside, reply };

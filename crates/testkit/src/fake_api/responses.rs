@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::Protocol;
 use super::http::{Asked, Reply, event};
+use super::protocol::Protocol;
 use super::scenario::{Piece, Turn, Usage};
 
 pub(super) const PROTOCOL: Protocol = Protocol { aside, reply };
