@@ -7,6 +7,7 @@ mod hook;
 mod lists;
 mod native_file;
 mod node;
+mod paired_unit;
 mod read;
 mod recall;
 mod restart;
@@ -14,7 +15,8 @@ mod restart;
 use crate::Result;
 use crate::bed::Bed;
 use crate::figure::Figure;
-use crate::sample::Subject;
+
+pub use paired_unit::PairedUnit;
 
 /// Budgets that are measured together, and the function that does it.
 pub type Measurement = (&'static [&'static str], fn(&Bed) -> Result<Vec<Figure>>);
@@ -36,34 +38,6 @@ pub const ALL: [Measurement; 14] = [
     (&["P10"], restart::after_kill),
     (&["P13"], hook::each),
 ];
-
-/// A piece of work that two pitons are compared by.
-pub struct PairedUnit<'b> {
-    /// The budget's number: `P1`.
-    pub id: &'static str,
-    /// What is measured.
-    pub what: String,
-    /// How often it is done in a pair: more often where it is short.
-    pub repeats: usize,
-    /// The work.
-    pub subject: Subject<'b>,
-}
-
-impl<'b> PairedUnit<'b> {
-    pub(crate) fn new(id: &'static str, what: impl Into<String>, subject: Subject<'b>) -> Self {
-        Self {
-            id,
-            what: what.into(),
-            repeats: 1,
-            subject,
-        }
-    }
-
-    fn repeated(mut self, repeats: usize) -> Self {
-        self.repeats = repeats;
-        self
-    }
-}
 
 /// A budget, and the work that two pitons are compared by: on the bed of the one
 /// that does it, with stores that the piton of the second bed has filled.

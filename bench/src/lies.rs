@@ -13,7 +13,8 @@
 //! | one row, from the folder to its conclusion | [`row`] |
 //! | all rows | [`table`] |
 //! | what must hold | [`totals`] |
-//! | the same table with one rule of piton switched off | [`rules`] |
+//! | the rules of piton that can be switched off | [`rules`] |
+//! | the same table with one of them switched off | [`rule_off`] |
 //! | what is printed | [`report`] |
 //!
 //! Nothing here reads what piton keeps: `piton status --json` gives what it
@@ -28,6 +29,7 @@ pub mod plan;
 pub mod process;
 pub mod report;
 pub mod row;
+pub mod rule_off;
 pub mod rules;
 pub mod scene;
 pub mod table;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::PairedUnit;
+use super::paired_unit::PairedUnit;
 use crate::bed::{Bed, Size, time};
 use crate::figure::{Figure, counted, seconds};
 use crate::floor::FloorProgram;

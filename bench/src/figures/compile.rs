@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::PairedUnit;
+use super::paired_unit::PairedUnit;
 use crate::Result;
 use crate::bed::{Bed, time};
 use crate::figure::{Figure, counted};

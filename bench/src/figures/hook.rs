@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::PairedUnit;
+use super::paired_unit::PairedUnit;
 use crate::Result;
 use crate::bed::{Bed, time};
 use crate::figure::Figure;

@@ -8,7 +8,7 @@ use piton_core::id::CommandId;
 use piton_store::Store as _;
 use uuid::Uuid;
 
-use super::PairedUnit;
+use super::paired_unit::PairedUnit;
 use crate::bed::{Bed, Size, time};
 use crate::figure::Figure;
 use crate::sample::{Subject, take_turns};

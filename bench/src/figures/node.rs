@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use super::PairedUnit;
+use super::paired_unit::PairedUnit;
 use crate::Result;
 use crate::bed::{Bed, Size};
 use crate::figure::{Figure, counted, seconds};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::PairedUnit;
+use super::paired_unit::PairedUnit;
 use crate::bed::{Bed, time};
 use crate::figure::{Figure, counted};
 use crate::sample::{Subject, take_turns};

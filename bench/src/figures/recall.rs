@@ -13,7 +13,7 @@ use piton_store::{SqliteStore, Store as _};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::PairedUnit;
+use super::paired_unit::PairedUnit;
 use crate::bed::{Bed, time};
 use crate::figure::{Figure, counted};
 use crate::sample::{Subject, take_turns};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use super::PairedUnit;
+use super::paired_unit::PairedUnit;
 use crate::Result;
 use crate::bed::{Bed, time};
 use crate::figure::{Figure, counted};
