@@ -8,14 +8,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
+use crate::nextest::{FEATURES, REPORT, unescape};
 use crate::program::{cargo, follow, line_of, run, run_with, works};
 use crate::{complain, random, reference, say, tidy, tree};
 
-/// Builds the points at which a test can end piton.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "piton/failpoints"];
-/// Where nextest leaves what every test printed: see `.config/nextest.toml`. It
-/// is below the root wherever cargo builds.
-pub(crate) const REPORT: &str = "target/nextest/default/report.xml";
 /// How a test that is no test of its own says so: others start it.
 const CHILD: &str = "run by other tests";
 /// How a test says that it did not do its work, and why.
@@ -141,18 +137,6 @@ fn tests(root: &Path, cargo: &str, seed: &str, book: &mut Book) {
     for line in heard {
         book.heard(&line);
     }
-}
-
-pub(crate) fn unescape(text: &str) -> String {
-    [
-        ("&quot;", "\""),
-        ("&apos;", "'"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&amp;", "&"),
-    ]
-    .into_iter()
-    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// Tests that stand in the source and are not run, with the reason given there.

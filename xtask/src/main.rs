@@ -12,16 +12,18 @@
 
 mod check;
 mod measure;
+mod nextest;
 mod program;
 mod random;
 mod reference;
+mod terminal;
 mod tidy;
 mod tools;
 mod tree;
 
-use std::fmt::Display;
-use std::io::{self, Write as _};
 use std::process::ExitCode;
+
+pub(crate) use terminal::{complain, say};
 
 const USAGE: &str =
     "usage: cargo xtask tidy | measure [NAME] | docs [--check] | test | explore --minutes N";
@@ -54,14 +56,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Prints a line. Whoever closed the pipe does not want to read it.
-fn say(line: impl Display) {
-    drop(writeln!(io::stdout(), "{line}"));
-}
-
-/// Prints a line to those who wait for trouble.
-fn complain(line: impl Display) {
-    drop(writeln!(io::stderr(), "{line}"));
 }

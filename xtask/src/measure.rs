@@ -3,6 +3,7 @@
 //! [`print()`] shows each figure beside its goal. A figure has a limit as well,
 //! which `tidy` holds: the goal where it is reached, else the best so far.
 
+mod imports;
 mod paths;
 mod sources;
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::check::{FEATURES, REPORT, unescape};
+use crate::nextest::{FEATURES, REPORT, unescape};
 use crate::program::{cargo, read, run, run_with, works};
 use crate::tree::{self, Text};
 use crate::{complain, say};

@@ -10,7 +10,7 @@ use crate::tidy::{codes, first_sentence, number};
 use crate::{program, tools};
 
 /// Written by this and by nobody else.
-pub(crate) const NOTE: &str =
+const NOTE: &str =
     "<!-- Written by `cargo xtask docs`; change the program, or the pages, instead. -->";
 
 /// Writes every generated document.
@@ -57,7 +57,7 @@ fn documents(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
     let piton = build(root)?;
     Ok(vec![
         ("docs/cli.md", commands(root, &piton)?),
-        ("docs/mcp.md", tools::page(root, &piton)?),
+        ("docs/mcp.md", tools::page(root, &piton, NOTE)?),
         ("docs/errors/README.md", failures(root)?),
     ])
 }

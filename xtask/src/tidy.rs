@@ -3,52 +3,20 @@
 //! Everything that is wrong is told at once, with the file and the line.
 
 mod documents;
+mod finding;
 mod formats;
 mod layers;
 mod sources;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::Path;
 
 use crate::measure;
-use crate::tree::{self, Text};
+use crate::tree;
+
+use self::finding::Finding;
 
 pub(crate) use self::documents::{CODES, PAGES, codes, first_sentence, number};
-
-/// Something that is wrong, and where.
-struct Finding {
-    path: String,
-    line: usize,
-    what: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.what)
-    }
-}
-
-impl Finding {
-    /// Wrong at a byte of a file.
-    fn at(file: &Text, offset: usize, what: impl Into<String>) -> Self {
-        let before = file.text.get(..offset).unwrap_or_default();
-        Self {
-            path: file.path.clone(),
-            line: before.matches('\n').count() + 1,
-            what: what.into(),
-        }
-    }
-
-    /// Wrong with a file as a whole, or with one that is not there.
-    fn of(path: impl Into<String>, what: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            line: 1,
-            what: what.into(),
-        }
-    }
-}
 
 /// Compares everything; what is wrong goes to stderr.
 pub(crate) fn tidy(root: &Path) -> Result<(), String> {
@@ -73,14 +41,4 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
         1 => Err("tidy: 1 thing is not as it should be".to_owned()),
         count => Err(format!("tidy: {count} things are not as they should be")),
     }
-}
-
-/// The file of that path.
-fn file<'a>(files: &'a [Text], path: &str) -> Option<&'a Text> {
-    files.iter().find(|file| file.path == path)
-}
-
-/// The text between backquotes, one after another.
-fn quoted(text: &str) -> Vec<&str> {
-    text.split('`').skip(1).step_by(2).collect()
 }

@@ -5,10 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::program;
-use crate::reference::NOTE;
 
-/// The page, made from what the built program says.
-pub(crate) fn page(root: &Path, piton: &str) -> Result<String, String> {
+/// The page, with a note of how it came to be, made from what the built program says.
+pub(crate) fn page(root: &Path, piton: &str, note: &str) -> Result<String, String> {
     let requests: String = ["tools/list", "resources/list"]
         .iter()
         .zip(1..)
@@ -25,7 +24,7 @@ pub(crate) fn page(root: &Path, piton: &str) -> Result<String, String> {
         return Err(format!("piton mcp gave {} answers", answers.len()));
     };
     let mut text = format!(
-        "# Tools and resources of `piton mcp`\n\n{NOTE}\n\nHow to add the server to an agent, and which item it may write about, stands in the [guide](guide/mcp.md). An answer has at most 8,000 characters; what does not fit is said. A mistake is answered with its code, as in the [list of failures](errors/README.md), and a hint.\n"
+        "# Tools and resources of `piton mcp`\n\n{note}\n\nHow to add the server to an agent, and which item it may write about, stands in the [guide](guide/mcp.md). An answer has at most 8,000 characters; what does not fit is said. A mistake is answered with its code, as in the [list of failures](errors/README.md), and a hint.\n"
     );
     for tool in list(&tools["result"]["tools"]) {
         text.push_str(&of_tool(tool));

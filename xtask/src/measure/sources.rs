@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
-use super::paths::{Import, collect_imports};
+use super::imports::{Import, collect_imports};
 
 /// What a definition defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

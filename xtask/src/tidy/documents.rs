@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{Finding, file, quoted};
+use super::finding::{Finding, file, quoted};
 use crate::tree::Text;
 
 /// Where the codes of failures stand.

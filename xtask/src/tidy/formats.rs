@@ -4,7 +4,7 @@
 //! The families are read from the lines of the registry, and what rows call
 //! them from their `FACE`.
 
-use super::{Finding, file};
+use super::finding::{Finding, file};
 use crate::tree::Text;
 
 /// Where the families stand, a line each.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-use super::{Finding, file, quoted};
+use super::finding::{Finding, file, quoted};
 use crate::tree::Text;
 
 const PAGE: &str = "ARCHITECTURE.md";

@@ -1,8 +1,8 @@
 //! What holds for every source: no unsafe code, names that say something, and
 //! nothing of the machine that somebody wrote it on.
 
+use super::finding::{Finding, file};
 use super::layers::shipped_lines;
-use super::{Finding, file};
 use crate::tree::Text;
 
 /// Names of files that hold anything and so say nothing.
