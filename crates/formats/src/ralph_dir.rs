@@ -5,7 +5,6 @@
 //! - [`guardrails`]: `guardrails.md`, signs that are read before work begins.
 //! - [`logs`]: `activity.log` and `errors.log`, a line for each thing that ran.
 //! - [`iteration`]: `.iteration`, a number.
-//! - [`signals`]: what an agent says with `<ralph>…</ralph>`.
 //! - [`progress_txt`]: a `progress.txt`, as far as it can be read.
 //!
 //! The task file beside it is [`crate::task`].
@@ -17,7 +16,6 @@ pub mod logs;
 pub mod native_files;
 pub mod progress;
 pub mod progress_txt;
-pub mod signals;
 
 pub use crate::markdown::EditError;
 pub use crate::problem::SourceText;

@@ -13,18 +13,14 @@ mod formats;
 mod import;
 mod memories;
 mod migrate;
-mod observations;
 pub mod queries;
 mod render;
 mod shape;
-mod signal;
 
 pub use detect::detect;
 pub(crate) use element::{CONTEXT_KEYS, ENTRY_KEYS};
 pub use formats::PROJECT;
 pub use import::import_progress;
 pub use migrate::learnings_of_progress_txt;
-pub use observations::{is_actionable, parse_observations};
 pub use render::{reimport_row, render_rows};
 pub use shape::{FACE, ROOT_NAME, SHAPE};
-pub use signal::{FailureSubject, RalphMarkerSignal, SignalFailure, parse_signals, signal_of_line};

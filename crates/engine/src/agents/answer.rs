@@ -11,7 +11,10 @@
 mod agent_observations;
 mod form;
 mod loop_signals;
+mod marker_signals;
+mod observation_markup;
 mod status;
+pub(super) mod tag_signals;
 
 use std::fmt;
 

@@ -477,6 +477,7 @@ fn expand_template(template: &str, variables: &BTreeMap<String, String>) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::answer::tag_signals::parse_tag_signals;
 
     #[test]
     fn variables_are_put_in_once_and_unknown_ones_stay() {
@@ -500,7 +501,7 @@ mod tests {
                 templates.reporting_by_tool,
             ];
             for text in texts.into_iter().flatten() {
-                assert_eq!(piton_formats::ralph_dir::signals::parse_signals(&text), []);
+                assert_eq!(parse_tag_signals(&text), []);
             }
         }
     }

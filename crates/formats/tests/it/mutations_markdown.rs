@@ -1,7 +1,7 @@
 //! Markdown that was cut, doubled and garbled: nothing panics, and an edit that
 //! is made leaves what it does not mean alone.
 
-use piton_formats::ralph_dir::{guardrails, iteration, logs, progress, progress_txt, signals};
+use piton_formats::ralph_dir::{guardrails, iteration, logs, progress, progress_txt};
 use piton_formats::task::{self, SourceText};
 use piton_simkit::seed::salted;
 
@@ -103,7 +103,6 @@ fn feed(text: &str) {
     guardrails::check_guardrails(source);
     logs::parse_log(text);
     iteration::parse_iteration(source);
-    signals::parse_signals(text);
     progress_txt::parse_progress_txt(text);
     edits::keep_all_else(text);
     ralph_dir_faces::keep_all_else(text);
@@ -180,7 +179,6 @@ fn depth_and_length_cost_no_more_than_their_size() {
         progress::parse_progress_md(source);
         guardrails::check_guardrails(source);
         logs::parse_log(&text);
-        signals::parse_signals(&text);
         ralph_dir_faces::keep_all_else(&text);
     }
 }

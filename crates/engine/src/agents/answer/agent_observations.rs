@@ -2,8 +2,8 @@
 
 use piton_core::attempt::{Outcome, Report};
 use piton_core::observation::{Observation, ObservationKind};
-use piton_formats::ralph_json::parse_observations;
 
+use super::observation_markup::parse_observations;
 use super::shorten_text;
 
 /// So many observations of one attempt are kept; more are a listing of some.

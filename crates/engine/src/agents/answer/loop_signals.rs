@@ -1,11 +1,11 @@
 //! The words to the loop that agents know from other loops: `<ralph>COMPLETE</ralph>`,
-//! `###BLOCKED:why###`. How they are written is the business of `piton_formats`.
+//! `###BLOCKED:why###`, as outcomes.
 
 use piton_core::attempt::{HumanNeeded, Report};
 use piton_core::classify::FailureCategory;
-use piton_formats::ralph_dir::signals::{RalphTagSignal, parse_signals};
-use piton_formats::ralph_json::{self, signal_of_line};
 
+use super::marker_signals::{FailureSubject, RalphMarkerSignal, SignalFailure, signal_of_line};
+use super::tag_signals::{RalphTagSignal, parse_tag_signals};
 use super::{AgentAnswer, AnswerStatus, ProgramEnd, last_lines, report_of_answer};
 
 /// What an agent says in the words of other loops.
@@ -22,12 +22,16 @@ pub(super) fn last_loop_signal(output: &str) -> Option<(usize, LoopSignal)> {
     let mut last = None;
     let mut at = 0;
     for line in output.split_inclusive('\n') {
-        let tag = parse_signals(line).pop().and_then(|signal| match signal {
-            RalphTagSignal::Complete => is_unquoted_signal(line).then_some(LoopSignal::Complete),
-            RalphTagSignal::Blocked => Some(LoopSignal::Blocked(None)),
-            RalphTagSignal::Gutter => Some(LoopSignal::Stuck),
-            RalphTagSignal::BrowserNeeded => Some(LoopSignal::BrowserNeeded),
-        });
+        let tag = parse_tag_signals(line)
+            .pop()
+            .and_then(|signal| match signal {
+                RalphTagSignal::Complete => {
+                    is_unquoted_signal(line).then_some(LoopSignal::Complete)
+                }
+                RalphTagSignal::Blocked => Some(LoopSignal::Blocked(None)),
+                RalphTagSignal::Gutter => Some(LoopSignal::Stuck),
+                RalphTagSignal::BrowserNeeded => Some(LoopSignal::BrowserNeeded),
+            });
         let word = tag.or_else(|| signal_of_line(line).and_then(convert_signal));
         last = word.map(|word| (at, word)).or(last);
         at += line.len();
@@ -52,10 +56,9 @@ fn is_unquoted_signal(line: &str) -> bool {
 }
 
 /// What a signal of seed 000 says; nothing where it is no end.
-fn convert_signal(signal: ralph_json::RalphMarkerSignal) -> Option<LoopSignal> {
-    use ralph_json::{FailureSubject, RalphMarkerSignal, SignalFailure};
+fn convert_signal(signal: RalphMarkerSignal) -> Option<LoopSignal> {
     let SignalFailure { what, detail } = match signal {
-        RalphMarkerSignal::Selected(_) => return None,
+        RalphMarkerSignal::Selected => return None,
         RalphMarkerSignal::IterationComplete
         | RalphMarkerSignal::AllComplete
         | RalphMarkerSignal::PlanComplete => {
@@ -130,7 +133,7 @@ fn last_lines_without_signals(output: &str, count: usize) -> Option<String> {
             return String::new();
         }
         let mut line = line.to_owned();
-        for signal in parse_signals(&line) {
+        for signal in parse_tag_signals(&line) {
             line = line.replace(&format!("<ralph>{}</ralph>", signal.as_str()), "");
         }
         line

@@ -2,7 +2,7 @@
 
 /// A word to the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RalphTagSignal {
+pub(crate) enum RalphTagSignal {
     /// Every criterion is met.
     Complete,
     /// Something stands in the way that the agent cannot move.
@@ -15,7 +15,7 @@ pub enum RalphTagSignal {
 
 impl RalphTagSignal {
     /// The word between the tags.
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Complete => "COMPLETE",
             Self::Blocked => "BLOCKED",
@@ -38,7 +38,7 @@ impl RalphTagSignal {
 
 /// Every signal in what an agent said, in its order. Other words between the
 /// tags are none.
-pub fn parse_signals(text: &str) -> Vec<RalphTagSignal> {
+pub(crate) fn parse_tag_signals(text: &str) -> Vec<RalphTagSignal> {
     text.split("<ralph>")
         .skip(1)
         .filter_map(|rest| {
@@ -59,7 +59,7 @@ mod tests {
         let said = "a <ralph>COMPLETE</ralph> b <ralph> BLOCKED </ralph><ralph>GUTTER</ralph>\
              <ralph>BROWSER_NEEDED</ralph> <ralph>DONE</ralph> <ralph>COMPLETE <ralph>complete</ralph>";
         assert_eq!(
-            parse_signals(said),
+            parse_tag_signals(said),
             [
                 RalphTagSignal::Complete,
                 RalphTagSignal::Blocked,
@@ -67,6 +67,16 @@ mod tests {
                 RalphTagSignal::BrowserNeeded
             ]
         );
-        assert_eq!(parse_signals("COMPLETE"), []);
+        assert_eq!(parse_tag_signals("COMPLETE"), []);
+    }
+
+    proptest::proptest! {
+        #![proptest_config(piton_simkit::seed::cases(256))]
+
+        #[test]
+        fn signals_are_found_in_any_text(text in "(<ralph>|</ralph>|COMPLETE|GUTTER|x| |é|\n){0,40}") {
+            let ends = text.matches("</ralph>").count();
+            proptest::prop_assert!(parse_tag_signals(&text).len() <= ends);
+        }
     }
 }

@@ -3,9 +3,9 @@
 
 /// A word to the loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RalphMarkerSignal {
-    /// It chose an item, by its id.
-    Selected(String),
+pub(super) enum RalphMarkerSignal {
+    /// It chose an item.
+    Selected,
     /// It is done with this iteration.
     IterationComplete,
     /// Everything is done.
@@ -18,16 +18,16 @@ pub enum RalphMarkerSignal {
 
 /// What did not succeed, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SignalFailure {
+pub(super) struct SignalFailure {
     /// What.
-    pub what: FailureSubject,
+    pub(super) what: FailureSubject,
     /// What it says of it.
-    pub detail: String,
+    pub(super) detail: String,
 }
 
 /// What did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureSubject {
+pub(super) enum FailureSubject {
     /// A task of the item.
     Task,
     /// The item.
@@ -42,7 +42,7 @@ pub enum FailureSubject {
     Test,
 }
 
-/// The failures, in the order in which they count.
+/// The failures, by their words.
 const FAILURES: &[(&str, FailureSubject)] = &[
     ("TASK_FAILED", FailureSubject::Task),
     ("PLAN_FAILED", FailureSubject::Plan),
@@ -52,7 +52,7 @@ const FAILURES: &[(&str, FailureSubject)] = &[
     ("TEST_FAILED", FailureSubject::Test),
 ];
 
-/// The words that need no more, in the order in which they count.
+/// The words that need no more.
 const BARE: &[(&str, RalphMarkerSignal)] = &[
     (
         "###ITERATION_COMPLETE###",
@@ -65,38 +65,9 @@ const BARE: &[(&str, RalphMarkerSignal)] = &[
 /// What stands before the id of the item that was chosen.
 const SELECTED: &str = "SELECTED_PRD:";
 
-/// Every kind of signal in what an agent said, in the order in which they count:
-/// the item that it chose, what is complete, what failed. Of several of one kind
-/// it is the first.
-#[must_use]
-pub fn parse_signals(text: &str) -> Vec<RalphMarkerSignal> {
-    let selected = texts_after(text, SELECTED).find_map(|rest| {
-        let rest = rest.trim_start();
-        let end = rest.find(|c| !is_id_char(c)).unwrap_or(rest.len());
-        (end > 0).then(|| RalphMarkerSignal::Selected(rest[..end].to_owned()))
-    });
-    let bare = BARE.iter().filter(|(word, _)| text.contains(word));
-    let failed = FAILURES.iter().filter_map(|(word, what)| {
-        let detail = texts_after(text, &format!("###{word}:")).find_map(|rest| {
-            let (detail, _) = rest.split_once("###")?;
-            (!detail.is_empty() && !detail.contains('#')).then_some(detail)
-        })?;
-        Some(RalphMarkerSignal::Failed(SignalFailure {
-            what: *what,
-            detail: detail.trim().to_owned(),
-        }))
-    });
-    selected
-        .into_iter()
-        .chain(bare.map(|(_, signal)| signal.clone()))
-        .chain(failed)
-        .collect()
-}
-
 /// The signal that a line consists of. Talk of a signal within a sentence is
 /// none, and what failed may hold a `#`: the line tells where it ends.
-#[must_use]
-pub fn signal_of_line(line: &str) -> Option<RalphMarkerSignal> {
+pub(super) fn signal_of_line(line: &str) -> Option<RalphMarkerSignal> {
     let line = line.trim();
     if let Some((_, signal)) = BARE.iter().find(|(word, _)| *word == line) {
         return Some(signal.clone());
@@ -104,7 +75,7 @@ pub fn signal_of_line(line: &str) -> Option<RalphMarkerSignal> {
     if let Some(id) = line.strip_prefix(SELECTED) {
         let id = id.trim();
         return (!id.is_empty() && id.chars().all(is_id_char))
-            .then(|| RalphMarkerSignal::Selected(id.to_owned()));
+            .then_some(RalphMarkerSignal::Selected);
     }
     let inner = line.strip_prefix("###")?.strip_suffix("###")?;
     let (said, detail) = inner.split_once(':')?;
@@ -123,15 +94,6 @@ fn is_id_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// What stands behind each place of a word.
-fn texts_after<'t>(text: &'t str, word: &str) -> impl Iterator<Item = &'t str> {
-    let ends: Vec<usize> = text
-        .match_indices(word)
-        .map(|(at, found)| at + found.len())
-        .collect();
-    ends.into_iter().map(move |end| &text[end..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn case_8_every_signal_is_read_wherever_it_stands() {
+    fn case_8_every_signal_is_read_from_a_line_of_its_own() {
         let cases = [
             ("###PLAN_COMPLETE###", RalphMarkerSignal::PlanComplete),
             (
@@ -152,10 +114,7 @@ mod tests {
                 RalphMarkerSignal::IterationComplete,
             ),
             ("###RALPH_COMPLETE###", RalphMarkerSignal::AllComplete),
-            (
-                "SELECTED_PRD: auth_2-login.",
-                RalphMarkerSignal::Selected("auth_2-login".to_owned()),
-            ),
+            ("SELECTED_PRD: auth_2-login", RalphMarkerSignal::Selected),
             (
                 "###BAILOUT:the context is full###",
                 failed(FailureSubject::Bailout, "the context is full"),
@@ -186,29 +145,7 @@ mod tests {
             ),
         ];
         for (said, signal) in cases {
-            assert_eq!(parse_signals(said), std::slice::from_ref(&signal), "{said}");
-            assert_eq!(
-                parse_signals(&format!("I think\n{said}\nso.")),
-                [signal],
-                "{said}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_is_no_signal_is_none() {
-        for said in [
-            "",
-            "PLAN_COMPLETE",
-            "###PLAN_COMPLETE##",
-            "###PLAN_FAILED###",
-            "###PLAN_FAILED:###",
-            "###PLAN_FAILED:a # b###",
-            "###PLAN_FAILED:never closed",
-            "SELECTED_PRD:",
-            "SELECTED_PRD: ##",
-        ] {
-            assert_eq!(parse_signals(said), [], "{said}");
+            assert_eq!(signal_of_line(said), Some(signal), "{said}");
         }
     }
 
@@ -216,10 +153,7 @@ mod tests {
     fn a_line_is_a_signal_or_none() {
         let some = [
             ("  ###PLAN_COMPLETE### ", RalphMarkerSignal::PlanComplete),
-            (
-                "SELECTED_PRD: p-1",
-                RalphMarkerSignal::Selected("p-1".to_owned()),
-            ),
+            ("SELECTED_PRD: p-1", RalphMarkerSignal::Selected),
             (
                 "###BLOCKED: no key ###",
                 failed(FailureSubject::Blocked, "no key"),
@@ -235,6 +169,12 @@ mod tests {
         }
         for line in [
             "",
+            "PLAN_COMPLETE",
+            "###PLAN_COMPLETE##",
+            "###PLAN_FAILED:###",
+            "###PLAN_FAILED:never closed",
+            "SELECTED_PRD:",
+            "SELECTED_PRD: ##",
             "######",
             "###BLOCKED###",
             "###BLOCKED: ###",
@@ -246,20 +186,5 @@ mod tests {
         ] {
             assert_eq!(signal_of_line(line), None, "{line}");
         }
-    }
-
-    #[test]
-    fn several_signals_come_in_the_order_in_which_they_count() {
-        let said = "###TEST_FAILED:a###\n###BLOCKED:x # y###\n###BLOCKED:b###\n###BLOCKED:c###\n\
-            ###PLAN_COMPLETE###\nSELECTED_PRD: p";
-        assert_eq!(
-            parse_signals(said),
-            [
-                RalphMarkerSignal::Selected("p".to_owned()),
-                RalphMarkerSignal::PlanComplete,
-                failed(FailureSubject::Blocked, "b"),
-                failed(FailureSubject::Test, "a"),
-            ]
-        );
     }
 }

@@ -12,21 +12,11 @@ use piton_core::observation::{
 const BYTES_MAX: usize = 64 << 10;
 
 /// Everything that an agent says that it noticed, in its order.
-#[must_use]
-pub fn parse_observations(text: &str) -> Vec<Observation> {
+pub(super) fn parse_observations(text: &str) -> Vec<Observation> {
     let mut found: Vec<(usize, Observation)> = parse_elements(text);
     found.extend(parse_numbered(text));
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, seen)| seen).collect()
-}
-
-/// Whether there is something to be done about what was noticed: anything but
-/// that it was done already.
-#[must_use]
-pub fn is_actionable(observations: &[Observation]) -> bool {
-    observations
-        .iter()
-        .any(|seen| seen.kind != ObservationKind::Completion)
 }
 
 /// `<observation type="finding"><title>…</title><description>…</description></observation>`,
@@ -320,20 +310,6 @@ mod tests {
                 ),
             ]
         );
-    }
-
-    #[test]
-    fn only_what_is_not_done_already_asks_for_something() {
-        let of = |kinds: &[ObservationKind]| -> Vec<Observation> {
-            let bare = |kind: &ObservationKind| Observation::bare(*kind, "x");
-            kinds.iter().map(bare).collect()
-        };
-        use ObservationKind::{Blocker, Completion, Finding};
-        assert!(!is_actionable(&[]));
-        assert!(!is_actionable(&of(&[Completion, Completion])));
-        assert!(is_actionable(&of(&[Finding])));
-        assert!(is_actionable(&of(&[Blocker])));
-        assert!(is_actionable(&of(&[Completion, Finding])));
     }
 
     proptest::proptest! {
