@@ -160,14 +160,8 @@ impl Usage {
     /// Both together. What is known of one alone counts.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        fn combine<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
-            match (a, b) {
-                (Some(a), Some(b)) => Some(add(a, b)),
-                (a, b) => a.or(b),
-            }
-        }
-        let tokens = |a, b| combine(a, b, u64::saturating_add);
-        let dollars = |a, b| combine(a, b, |a: f64, b| a + b);
+        let tokens = |a, b| sum_of_known(a, b, u64::saturating_add);
+        let dollars = |a, b| sum_of_known(a, b, |a: f64, b| a + b);
         Self {
             input_tokens: tokens(self.input_tokens, other.input_tokens),
             output_tokens: tokens(self.output_tokens, other.output_tokens),
@@ -179,6 +173,14 @@ impl Usage {
             prices: self.prices.clone().or_else(|| other.prices.clone()),
             input_holds_cached: self.input_holds_cached || other.input_holds_cached,
         }
+    }
+}
+
+/// A sum in which what is not known counts nothing; none where nothing is known.
+fn sum_of_known<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(add(a, b)),
+        (a, b) => a.or(b),
     }
 }
 

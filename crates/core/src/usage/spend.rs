@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Usage;
+use super::{Usage, sum_of_known};
 use crate::dollars::Dollars;
 
 /// A sum of what attempts used. Said, reckoned and unknown stay apart, and a
@@ -82,13 +82,7 @@ impl Spend {
     /// Both together, in any order.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        fn combine<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
-            match (a, b) {
-                (Some(a), Some(b)) => Some(add(a, b)),
-                (a, b) => a.or(b),
-            }
-        }
-        let tokens = |a, b| combine(a, b, u64::saturating_add);
+        let tokens = |a, b| sum_of_known(a, b, u64::saturating_add);
         Self {
             attempts: self.attempts.saturating_add(other.attempts),
             input_tokens: tokens(self.input_tokens, other.input_tokens),
@@ -97,8 +91,8 @@ impl Spend {
             cache_write_tokens: tokens(self.cache_write_tokens, other.cache_write_tokens),
             counted_twice: self.counted_twice.saturating_add(other.counted_twice),
             reasoning_tokens: tokens(self.reasoning_tokens, other.reasoning_tokens),
-            cost_usd: combine(self.cost_usd, other.cost_usd, Dollars::saturating_add),
-            estimate_usd: combine(
+            cost_usd: sum_of_known(self.cost_usd, other.cost_usd, Dollars::saturating_add),
+            estimate_usd: sum_of_known(
                 self.estimate_usd,
                 other.estimate_usd,
                 Dollars::saturating_add,
@@ -150,11 +144,7 @@ impl Spend {
     /// Dollars, said and reckoned together. None where nothing of it is known.
     #[must_use]
     pub fn total_dollars(&self) -> Option<Dollars> {
-        let (said, reckoned) = (self.cost_usd, self.estimate_usd);
-        match (said, reckoned) {
-            (Some(said), Some(reckoned)) => Some(said.saturating_add(reckoned)),
-            (said, reckoned) => said.or(reckoned),
-        }
+        sum_of_known(self.cost_usd, self.estimate_usd, Dollars::saturating_add)
     }
 
     /// The dollars in words: `$1.24 said, about $0.30 estimated by prices of
