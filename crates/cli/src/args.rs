@@ -19,7 +19,7 @@ use piton_core::dollars::Dollars;
 
 pub(crate) use self::deferred::Deferred;
 pub(crate) use self::files::{FilesCommand, InitArgs};
-pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, parse_hook_event};
+pub(crate) use self::hook::{HookArgs, HookCommand, HookSettings, parse_hook_event};
 pub(crate) use self::issue::{IssueAdd, IssueCommand, IssueList};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
 pub(crate) use self::merge_driver::{MergeDriverCommand, MergeDriverRun, MergeDriverSettings};

@@ -14,15 +14,18 @@ mod codex;
 mod custom;
 mod gemini;
 pub mod hook;
+pub mod known_program;
 pub mod lines;
 pub mod missing_check;
 pub mod outcome;
 pub mod prices;
 mod program;
+pub mod program_table;
 pub mod prompt;
 mod reader_state;
 mod reset;
 pub mod session_file;
+pub mod settings;
 mod shell;
 mod signs;
 pub mod spool;
@@ -33,21 +36,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::AgentCall;
 use piton_core::trouble::Trouble;
 
 use crate::agents::answer::ProgramEnd;
-use crate::config::{Adapter, AgentTable, Config, VerdictSource};
+use crate::agents::settings::AgentTable;
 use crate::failure::Failure;
 use crate::process::ProcessProgram;
 
-pub use self::claude::Claude;
-pub use self::codex::Codex;
 pub use self::custom::Custom;
-pub use self::gemini::Gemini;
-pub use self::prices::TokenCounting;
 pub use self::program::{ProgramSearch, check_program, preflight_options, relative_program};
 pub use self::session_file::SessionFiles;
 pub use self::shell::Shell;
@@ -208,6 +206,13 @@ pub enum EarlyStop {
     PendingWork(Vec<String>),
 }
 
+/// How a program counts tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenCounting {
+    /// Tokens of reasoning are not counted as output, though they cost as much.
+    pub reasoning_is_apart: bool,
+}
+
 /// What a program said, all in all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentResult {
@@ -236,68 +241,6 @@ pub struct AgentResult {
     pub denied: u32,
     /// How the program counts tokens.
     pub counting: TokenCounting,
-}
-
-/// The agent that `name` means: one that is configured, one that piton knows,
-/// else a shell command. `sh:CMD` is always a command.
-///
-/// # Errors
-///
-/// When what is configured for it does not fit.
-pub fn resolve_agent(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
-    let table = config.agents.get(name);
-    let Some(adapter) = config.adapter_of_agent(name) else {
-        return shell_agent(name, config.command_of_agent(name));
-    };
-    let table = table.cloned().unwrap_or_default();
-    let zone = TimeZone::system();
-    Ok(match adapter {
-        Adapter::Claude => Box::new(Claude::new(table, zone)),
-        Adapter::Codex => Box::new(Codex::new(table, zone)),
-        Adapter::Gemini => Box::new(Gemini::new(table, zone)),
-        Adapter::Custom => Box::new(Custom::new(table, zone)?),
-    })
-}
-
-/// What says that the work of the agent `name` is done: what was `asked` for,
-/// else what its table says.
-///
-/// # Errors
-///
-/// When the exit status was asked for, and the program is one that can be asked
-/// what came of its work.
-pub fn resolve_verdict_by(
-    config: &Config,
-    name: &str,
-    asked: Option<VerdictSource>,
-) -> Result<VerdictSource, Failure> {
-    let Some(asked) = asked else {
-        let table = config.agents.get(name);
-        return Ok(table.map_or(VerdictSource::Form, |table| table.verdict));
-    };
-    let unfit = config
-        .adapter_of_agent(name)
-        .and_then(|adapter| asked.reason_unfit_for(adapter));
-    match unfit {
-        Some(why) => Err(Failure::new("usage", format!("--verdict: {why}"))
-            .with_hint("leave --verdict out, or name a command: `--agent 'sh:CMD'`")),
-        None => Ok(asked),
-    }
-}
-
-/// A command for a shell; one that says nothing would do nothing and end well.
-fn shell_agent(name: &str, command: &str) -> Result<Box<dyn Agent>, Failure> {
-    let says_something = |line: &str| {
-        let line = line.trim_start();
-        !line.is_empty() && !line.starts_with('#')
-    };
-    if command.lines().any(says_something) {
-        return Ok(Box::new(Shell::new(command)));
-    }
-    let what = format!("the agent `{name}` is a command that does nothing");
-    Err(Failure::new("agent.missing", what).with_hint(
-        "name a program: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt",
-    ))
 }
 
 impl LaunchCommand {

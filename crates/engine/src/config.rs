@@ -30,17 +30,14 @@ use serde::Deserialize;
 use crate::failure::{Failure, unreadable_file};
 use crate::project::Project;
 
+pub use crate::agents::settings::{AgentTable, PricesTable, VerdictSource};
+
 pub use self::merge::MergeConfig;
 pub use self::notify::NotifyConfig;
 pub use self::pull_requests::{PullRequestProgram, PullRequestsConfig};
 pub use self::repositories::{RepositoryTable, RepositoryTables};
 pub use self::requests::RequestsConfig;
 pub use self::roles::RoleTable;
-
-pub use self::agents::{
-    Adapter, AgentOutputFormat, AgentTable, ModelFamily, OutputFieldsTable, Permissions, Price,
-    PricesTable, PromptChannel, SuccessWhen, VerdictSource,
-};
 pub use self::workspace::{LANES, PORTS_A_LANE, WorkspaceConfig};
 
 /// The settings of a project.
@@ -347,7 +344,7 @@ pub struct AgentConfig {
     /// Longest life of an agent, as a duration.
     pub wall_timeout: String,
     /// Longest time in which an agent prints nothing, or [`OFF`]. When absent
-    /// that of its adapter: see [`Adapter::idle_timeout_default`].
+    /// that of its program: see [`KnownProgram::idle_timeout`](crate::agents::known_program::KnownProgram).
     pub idle_timeout: Option<String>,
     /// After how long without a change and how many calls an agent makes no
     /// progress, or [`OFF`]: see [`StandstillBounds`].
@@ -415,7 +412,7 @@ impl Config {
             bounds.map_err(|error| format!("agent.no-progress: {error}"))?;
         }
         for (name, table) in &config.agents {
-            table.check(name)?;
+            agents::check_agent_table(name, table)?;
         }
         config.prices.check()?;
         config.workspace.check()?;
@@ -424,49 +421,6 @@ impl Config {
         roles::check_role_tables(&config.roles)?;
         config.claims.check_command()?;
         Ok(config)
-    }
-
-    /// The shell command that `agent` names, or is.
-    ///
-    /// `sh:CMD` is always a command.
-    #[must_use]
-    pub fn command_of_agent<'a>(&'a self, agent: &'a str) -> &'a str {
-        match agent.strip_prefix("sh:") {
-            Some(command) => command,
-            None => self.agent.commands.get(agent).map_or(agent, String::as_str),
-        }
-    }
-}
-
-impl Config {
-    /// The adapter of the agent that `name` means; none for a shell command.
-    #[must_use]
-    pub fn adapter_of_agent(&self, name: &str) -> Option<Adapter> {
-        if let Some(table) = self.agents.get(name) {
-            return Some(table.adapter(name));
-        }
-        // What a person configured goes before what piton knows.
-        let is_command = name.starts_with("sh:") || self.agent.commands.contains_key(name);
-        Adapter::from_program_name(name).filter(|_| !is_command)
-    }
-
-    /// What bounds the agent of this name.
-    #[must_use]
-    pub fn limits_of_agent(&self, agent: &str) -> crate::process::ProcessLimits {
-        let table = self.agents.get(agent);
-        let adapter = self.adapter_of_agent(agent);
-        let idle_default = adapter.and_then(Adapter::idle_timeout_default);
-        let own = AgentConfig {
-            wall_timeout: table
-                .and_then(|table| table.wall_timeout.clone())
-                .unwrap_or_else(|| self.agent.wall_timeout.clone()),
-            idle_timeout: table
-                .and_then(|table| table.idle_timeout.clone())
-                .or_else(|| self.agent.idle_timeout.clone())
-                .or_else(|| idle_default.map(str::to_owned)),
-            ..self.agent.clone()
-        };
-        own.process_limits()
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args as ClapArgs, Subcommand};
+use piton_engine::agents::hook::settings::HookProgram;
 
 pub(crate) const EXAMPLES: &str = "EVENT is what the program calls it: SessionStart, PostToolUse, Stop, SessionEnd, or AfterTool and
 AfterAgent. A JSON object is read from stdin; all other events are heard and need nothing. It ends
@@ -45,8 +47,8 @@ pub(crate) enum HookCommand {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HookSettings {
     /// The program
-    #[arg(long)]
-    pub(crate) agent: HookAgent,
+    #[arg(long, value_parser = hook_program_parser())]
+    pub(crate) agent: HookProgram,
     /// In the settings of this project; so it is without --user
     #[arg(long, conflicts_with = "user")]
     pub(crate) project: bool,
@@ -61,14 +63,14 @@ pub(crate) struct HookSettings {
     pub(crate) dry_run: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum HookAgent {
-    /// Claude Code: .claude/settings.json
-    Claude,
-    /// Codex: .codex/hooks.json
-    Codex,
-    /// Gemini CLI: .gemini/settings.json
-    Gemini,
+/// The programs that have hooks, each with the file of a project that names them.
+fn hook_program_parser() -> impl TypedValueParser<Value = HookProgram> {
+    let values = HookProgram::all().map(|hooks| {
+        let (title, file) = (hooks.program.called.title, hooks.project_file());
+        PossibleValue::new(hooks.program.name).help(format!("{title}: {}", file.display()))
+    });
+    PossibleValuesParser::new(values)
+        .try_map(|name| HookProgram::find(&name).ok_or("no such program"))
 }
 
 /// The event of a `piton hook EVENT`, found without looking at anything else

@@ -4,12 +4,12 @@ use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use piton_engine::agents::hook::settings::{HookProgram, SettingsScope};
+use piton_engine::agents::hook::settings::SettingsScope;
 use piton_engine::verbs::hook;
 use piton_engine::verbs::hook::settings::{self, HookSettingsChange, InstallAction};
 use piton_engine::{CommandExit, Failure, World};
 
-use crate::args::{HookAgent, HookCommand, HookSettings};
+use crate::args::{HookCommand, HookSettings};
 use crate::output::{CliOutput, GREEN, RED};
 
 /// Hears an event. It ends with status 0 whatever happens: any other one may
@@ -56,7 +56,7 @@ pub(super) fn change_hook_settings(
     } else {
         SettingsScope::Project
     };
-    let change = settings::plan_change(world, typed.agent.into(), whose, wish)?;
+    let change = settings::plan_change(world, typed.agent, whose, wish)?;
     show_change(&change, wish, output);
     if !change.text.is_needed() {
         return Ok(report_change(&change, typed, false, output));
@@ -157,7 +157,7 @@ fn report_change(
         } else {
             format!("wrote {file}")
         });
-        let then = HookProgram::from(typed.agent).next_step();
+        let then = typed.agent.next_step();
         if let Some(then) = then.filter(|_| !change.text.is_removal()) {
             output.note(then);
         }
@@ -171,14 +171,4 @@ fn is_write_confirmed(output: &mut CliOutput) -> bool {
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).ok();
     matches!(answer.trim(), "y" | "Y" | "yes")
-}
-
-impl From<HookAgent> for HookProgram {
-    fn from(agent: HookAgent) -> Self {
-        match agent {
-            HookAgent::Claude => Self::Claude,
-            HookAgent::Codex => Self::Codex,
-            HookAgent::Gemini => Self::Gemini,
-        }
-    }
 }

@@ -29,7 +29,7 @@ use self::agent_observations::{add_missing_blocker, collect_observations};
 use self::form::{BlockFault, StatusBlock, last_block};
 use self::loop_signals::{LoopSignal, last_loop_signal, report_of_signal};
 use self::status::AnswerStatus;
-use crate::config::VerdictSource;
+use crate::agents::settings::VerdictSource;
 
 /// What an attempt failed with whose program ended well and whose agent gave no
 /// verdict.

@@ -6,31 +6,11 @@ use jiff::Timestamp;
 use piton_core::call::{AgentCall, CallKind};
 use serde_json::Value;
 
+use super::known_program::KnownProgram;
+
 /// So many calls may be under way at once; a program that never ends its calls
 /// fills no memory.
 const OPEN_MAX: usize = 4_096;
-
-/// What the tools of the programs are for. Those of Claude Code and Gemini CLI
-/// do not meet, so that one table is enough.
-const KINDS: &[(&str, CallKind)] = &[
-    ("Read", CallKind::Read),
-    ("NotebookRead", CallKind::Read),
-    ("Write", CallKind::Write),
-    ("Edit", CallKind::Write),
-    ("MultiEdit", CallKind::Write),
-    ("NotebookEdit", CallKind::Write),
-    ("Bash", CallKind::Shell),
-    ("Task", CallKind::Agent),
-    ("Agent", CallKind::Agent),
-    ("read_file", CallKind::Read),
-    ("read_many_files", CallKind::Read),
-    ("write_file", CallKind::Write),
-    ("replace", CallKind::Write),
-    ("run_shell_command", CallKind::Shell),
-    ("delegate_to_agent", CallKind::Agent),
-    ("invoke_agent", CallKind::Agent),
-    ("codebase_investigator", CallKind::Agent),
-];
 
 /// Where the input of a tool says what it is about, in the order of looking.
 const ABOUT: &[&str] = &[
@@ -48,11 +28,13 @@ const ABOUT: &[&str] = &[
 ];
 
 /// A call by the name of its tool and what was given to it.
-pub(super) fn call_of_tool(tool: &str, input: &Value, cwd: &str) -> AgentCall {
-    let kind = KINDS
-        .iter()
-        .find(|(known, _)| *known == tool)
-        .map_or(CallKind::Other, |(_, kind)| *kind);
+pub(super) fn call_of_tool(
+    program: &KnownProgram,
+    tool: &str,
+    input: &Value,
+    cwd: &str,
+) -> AgentCall {
+    let kind = program.kind_of_tool(tool).unwrap_or(CallKind::Other);
     let what = ABOUT
         .iter()
         .find_map(|key| input[key].as_str())
@@ -101,6 +83,7 @@ impl OpenCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::claude::PROGRAM;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("within time")
@@ -110,7 +93,7 @@ mod tests {
     fn a_call_is_what_began_and_what_ended_together() {
         let input = serde_json::json!({"file_path": "/w/p/a.rs", "content": "x"});
         let mut calls = OpenCalls::default();
-        calls.begin("1", call_of_tool("Write", &input, "/w/p"), at(10));
+        calls.begin("1", call_of_tool(&PROGRAM, "Write", &input, "/w/p"), at(10));
         assert_eq!(calls.end("2", at(11)), None);
         let call = calls.end("1", at(12)).expect("it began");
         assert_eq!(
@@ -124,7 +107,7 @@ mod tests {
     fn calls_that_never_end_fill_no_memory() {
         let mut calls = OpenCalls::default();
         for id in 0..20_000 {
-            let call = call_of_tool("x", &Value::Null, "");
+            let call = call_of_tool(&PROGRAM, "x", &Value::Null, "");
             calls.begin(&id.to_string(), call, at(0));
         }
         assert!(calls.open.len() <= OPEN_MAX);

@@ -7,6 +7,7 @@
 
 mod background;
 mod hooks;
+mod session_file;
 mod window;
 
 use std::collections::BTreeMap;
@@ -19,22 +20,71 @@ use piton_core::trouble::Trouble;
 use serde_json::{Value, json};
 
 use self::background::BackgroundTasks;
+use self::session_file::{MessageSum, parse_usage};
 use self::window::UsageWindow;
 use super::calls::call_of_tool;
-use super::reader_state::{ProgramName, ReaderState};
-use super::session_file::MessageSum;
+use super::known_program::{
+    HookEventKind, HookFormat, KnownProgram, ProgramHome, ProgramName, ProgramSetup,
+    USUAL_HOOK_EVENTS,
+};
+use super::reader_state::ReaderState;
+use super::settings::Permissions;
 use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, EarlyStop, LaunchCommand, LaunchOptions,
     McpServerCommand, OutputEvent, RETURNED_CHARS_MAX, SERVER, SessionFiles, reset, signs,
 };
 use crate::agents::answer::ProgramEnd;
-use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 
-const NAME: ProgramName = ProgramName {
-    program: "Claude Code",
-    login: "log in (start `claude`, type /login) or set a key that is valid",
+/// All that is particular to Claude Code. It reports itself what it cost.
+pub(super) static PROGRAM: KnownProgram = KnownProgram {
+    name: "claude",
+    called: ProgramName {
+        title: "Claude Code",
+        login: "log in (start `claude`, type /login) or set a key that is valid",
+    },
+    agent: |setup| Box::new(Claude { setup }),
+    models: &["haiku", "sonnet", "opus", "claude-"],
+    prices: None,
+    keys: &["permissions", "allowed-tools", "max-turns"],
+    // Longer than the longest command that it lets an agent run: ten minutes.
+    idle_timeout: "15m",
+    tools: &[
+        (CallKind::Read, &["Read", "NotebookRead"]),
+        (
+            CallKind::Write,
+            &["Write", "Edit", "MultiEdit", "NotebookEdit"],
+        ),
+        (CallKind::Shell, &["Bash"]),
+        (CallKind::Agent, &["Task", "Agent"]),
+    ],
+    home: ProgramHome {
+        folder: ".claude",
+        variable: "CLAUDE_CONFIG_DIR",
+        below: "",
+    },
+    project_variable: Some("CLAUDE_PROJECT_DIR"),
+    hooks: Some(HookFormat {
+        file: "settings.json",
+        events: USUAL_HOOK_EVENTS,
+        // `SubagentStop` is quiet: a sub-agent owns no item, and the call that let
+        // it work is noted by itself.
+        other_events: &[
+            ("PostToolUseFailure", HookEventKind::Called),
+            ("SubagentStart", HookEventKind::Quiet),
+            ("SubagentStop", HookEventKind::Quiet),
+            ("UserPromptSubmit", HookEventKind::Quiet),
+            ("PreToolUse", HookEventKind::Quiet),
+            ("PermissionRequest", HookEventKind::Quiet),
+            ("PreCompact", HookEventKind::Quiet),
+            ("PostCompact", HookEventKind::Quiet),
+            ("Notification", HookEventKind::Quiet),
+        ],
+        timeout: 15,
+        next_step: None,
+    }),
+    session_files: Some(session_file::FORMAT),
 };
 
 /// What it is always started with. The parts of an answer that is being written
@@ -72,35 +122,31 @@ const RETRIES: (&str, &str) = ("CLAUDE_CODE_MAX_RETRIES", "4");
 const NO_BACKGROUND: (&str, &str) = ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
 
 /// Claude Code, as it is configured.
-#[derive(Clone, Debug)]
-pub struct Claude {
-    table: AgentTable,
-    zone: TimeZone,
+#[derive(Debug)]
+struct Claude {
+    setup: ProgramSetup,
 }
 
 impl Claude {
-    /// The program with these settings; times that it tells are of `zone`.
-    #[must_use]
-    pub fn new(table: AgentTable, zone: TimeZone) -> Self {
-        Self { table, zone }
-    }
-
     fn permission_args(&self, order: &LaunchOptions<'_>) -> Result<Vec<String>, Failure> {
         let is_root = order.is_root;
-        let mode = match self.table.permissions {
+        let mode = match self.setup.table.permissions {
             Permissions::Default | Permissions::Edits => "acceptEdits",
             Permissions::Plan => "plan",
             Permissions::Bypass if is_root => {
-                return Err(super::refuse_bypass_as_root("Claude Code", "Bash(make:*)"));
+                return Err(super::refuse_bypass_as_root(
+                    PROGRAM.called.title,
+                    "Bash(make:*)",
+                ));
             }
             Permissions::Bypass => "bypassPermissions",
         };
         let mut args = vec!["--permission-mode".to_owned(), mode.to_owned()];
-        let mut tools = self.table.allowed_tools.clone();
-        if tools.is_empty() && self.table.permissions == Permissions::Default {
+        let mut tools = self.setup.table.allowed_tools.clone();
+        if tools.is_empty() && self.setup.table.permissions == Permissions::Default {
             tools.push("Bash".to_owned());
         }
-        if order.tools.is_some() && self.table.has_tools() {
+        if order.tools.is_some() && self.setup.table.has_tools() {
             tools.push(format!("mcp__{SERVER}"));
         }
         if !tools.is_empty() {
@@ -122,21 +168,21 @@ impl Agent for Claude {
             args.extend([flag.to_owned(), id.to_owned()]);
         }
         args.extend(self.permission_args(order)?);
-        if let Some(tools) = order.tools.filter(|_| self.table.has_tools()) {
+        if let Some(tools) = order.tools.filter(|_| self.setup.table.has_tools()) {
             args.extend(["--mcp-config".to_owned(), mcp_config(tools)]);
         }
         if let Some(model) = self.resolve_model(order.model) {
             args.extend(["--model".to_owned(), model]);
         }
-        if let Some(turns) = self.table.max_turns {
+        if let Some(turns) = self.setup.table.max_turns {
             args.extend(["--max-turns".to_owned(), turns.to_string()]);
         }
         if let Some(budget) = order.budget_usd {
             args.extend(["--max-budget-usd".to_owned(), budget.to_string()]);
         }
-        let mut launch = LaunchCommand::new(&self.table, "claude", &args);
+        let mut launch = LaunchCommand::new(&self.setup.table, PROGRAM.name, &args);
         for (name, value) in [RETRIES, NO_BACKGROUND] {
-            if !self.table.env.contains_key(name) {
+            if !self.setup.table.env.contains_key(name) {
                 launch.env.push((name.to_owned(), value.to_owned()));
             }
         }
@@ -144,11 +190,11 @@ impl Agent for Claude {
     }
 
     fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
-        Some(Box::new(ClaudeReader::new(&self.zone)))
+        Some(Box::new(ClaudeReader::new(&self.setup.zone)))
     }
 
     fn can_use_tools(&self) -> bool {
-        self.table.has_tools()
+        self.setup.table.has_tools()
     }
 
     fn can_resume(&self) -> bool {
@@ -160,11 +206,11 @@ impl Agent for Claude {
     }
 
     fn session_files(&self, env: &BTreeMap<String, String>) -> Option<SessionFiles> {
-        SessionFiles::of_claude(|name| self.table.env_variable(name, env))
+        PROGRAM.session_files(|name| self.setup.table.env_variable(name, env))
     }
 
     fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
-        self.table.model_for(asked, Some(ModelFamily::Claude))
+        self.setup.model_for(asked)
     }
 }
 
@@ -205,7 +251,7 @@ struct ClaudeReader {
 impl ClaudeReader {
     fn new(zone: &TimeZone) -> Self {
         Self {
-            heard: ReaderState::new(NAME, zone),
+            heard: ReaderState::new(PROGRAM.called, zone),
             cwd: String::new(),
             result: None,
             retried: None,
@@ -290,7 +336,7 @@ impl ClaudeReader {
                 }
                 Some("tool_use" | "server_tool_use") => {
                     let tool = block["name"].as_str().unwrap_or("");
-                    let call = call_of_tool(tool, &block["input"], &self.cwd);
+                    let call = call_of_tool(&PROGRAM, tool, &block["input"], &self.cwd);
                     let id = block["id"].as_str().unwrap_or("");
                     self.heard.calls.begin(id, call, self.heard.now);
                 }
@@ -307,7 +353,7 @@ impl ClaudeReader {
         };
         let model = message["model"].as_str();
         let usage = &message["usage"];
-        if usage.is_object() && self.messages.add(id, model, &self::parse_usage(usage)) {
+        if usage.is_object() && self.messages.add(id, model, &parse_usage(usage)) {
             seen.push(OutputEvent::Used(self.messages.usage.clone()));
         }
     }
@@ -592,16 +638,6 @@ fn total_usage(result: &Value) -> (Usage, BTreeMap<String, Usage>) {
         ..told
     };
     (total, models)
-}
-
-pub(super) fn parse_usage(usage: &Value) -> Usage {
-    Usage {
-        input_tokens: usage["input_tokens"].as_u64(),
-        output_tokens: usage["output_tokens"].as_u64(),
-        cache_read_tokens: usage["cache_read_input_tokens"].as_u64(),
-        cache_write_tokens: usage["cache_creation_input_tokens"].as_u64(),
-        ..Usage::default()
-    }
 }
 
 fn parse_model_usage(usage: &Value) -> Usage {

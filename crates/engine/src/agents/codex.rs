@@ -3,43 +3,97 @@
 //! It counts tokens per conversation, so that what an attempt used is the
 //! total less what it was before. It says nothing of dollars or its model.
 
+mod session_file;
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
-use super::reader_state::{ProgramName, ReaderState};
+use self::session_file::{parse_usage, without_cached_input};
+use super::known_program::{
+    HookFormat, KnownProgram, PriceList, ProgramHome, ProgramName, ProgramSetup, USUAL_HOOK_EVENTS,
+};
+use super::reader_state::ReaderState;
+use super::settings::Permissions;
 use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, McpServerCommand,
     OutputEvent, RETURNED_CHARS_MAX, SERVER, SessionFiles, signs,
 };
 use crate::agents::answer::ProgramEnd;
-use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 
-const NAME: ProgramName = ProgramName {
-    program: "Codex",
-    login: "log in (`codex login`) or set a key that is valid",
+/// All that is particular to Codex.
+pub(super) static PROGRAM: KnownProgram = KnownProgram {
+    name: "codex",
+    called: ProgramName {
+        title: "Codex",
+        login: "log in (`codex login`) or set a key that is valid",
+    },
+    agent: |setup| Box::new(Codex { setup }),
+    models: &["gpt-", "codex-", "o3", "o4"],
+    prices: Some(PRICES),
+    keys: &["permissions"],
+    idle_timeout: "15m",
+    tools: &[
+        (CallKind::Read, &["view_image"]),
+        (CallKind::Write, &["apply_patch"]),
+        (CallKind::Shell, &["shell", "local_shell", "exec_command"]),
+        (CallKind::Agent, &["spawn_agent"]),
+    ],
+    home: ProgramHome {
+        folder: ".codex",
+        variable: "CODEX_HOME",
+        below: "",
+    },
+    project_variable: None,
+    hooks: Some(HookFormat {
+        file: "hooks.json",
+        events: USUAL_HOOK_EVENTS,
+        other_events: &[],
+        timeout: 15,
+        next_step: Some(
+            "Codex runs a new hook only when you trust it: type `/hooks` in it and look at them",
+        ),
+    }),
+    session_files: Some(session_file::FORMAT),
+};
+
+/// The standard tier of openai.com/api/pricing. Prompts of more than 200,000 tokens
+/// cost more with some models; that is not reckoned. Models that came later are
+/// unknown until a configuration names them.
+const PRICES: PriceList = PriceList {
+    date: "2026-06-04",
+    models: &[
+        ("gpt-5", 1.25, 10.0, 0.125),
+        ("gpt-5-codex", 1.25, 10.0, 0.125),
+        ("gpt-5-mini", 0.25, 2.0, 0.025),
+        ("gpt-5-nano", 0.05, 0.4, 0.005),
+        ("gpt-5.1", 1.25, 10.0, 0.125),
+        ("gpt-5.1-codex", 1.25, 10.0, 0.125),
+        ("gpt-5.1-codex-mini", 0.25, 2.0, 0.025),
+        ("gpt-5.2", 1.75, 14.0, 0.175),
+        ("gpt-5.2-codex", 1.75, 14.0, 0.175),
+        ("gpt-5.3-codex", 1.75, 14.0, 0.175),
+        ("gpt-5.4", 2.5, 15.0, 0.25),
+        ("gpt-5.4-mini", 0.75, 4.5, 0.075),
+        ("gpt-5.4-nano", 0.2, 1.25, 0.02),
+        ("gpt-5.5", 5.0, 30.0, 0.5),
+        ("gpt-4.1", 2.0, 8.0, 0.5),
+        ("gpt-4.1-mini", 0.4, 1.6, 0.1),
+        ("o3", 2.0, 8.0, 0.5),
+        ("o4-mini", 1.1, 4.4, 0.275),
+    ],
 };
 
 /// Codex, as it is configured.
-#[derive(Clone, Debug)]
-pub struct Codex {
-    table: AgentTable,
-    zone: TimeZone,
-}
-
-impl Codex {
-    /// The program with these settings; times that it tells are of `zone`.
-    #[must_use]
-    pub fn new(table: AgentTable, zone: TimeZone) -> Self {
-        Self { table, zone }
-    }
+#[derive(Debug)]
+struct Codex {
+    setup: ProgramSetup,
 }
 
 impl Agent for Codex {
@@ -50,11 +104,11 @@ impl Agent for Codex {
         }
         args.extend(["--json", "--skip-git-repo-check"].map(str::to_owned));
         // As a setting: `exec resume` has no option for the sandbox.
-        let sandbox = match self.table.permissions {
+        let sandbox = match self.setup.table.permissions {
             Permissions::Default | Permissions::Edits => Some("workspace-write"),
             Permissions::Plan => Some("read-only"),
             Permissions::Bypass if order.is_root => {
-                return Err(super::refuse_bypass_as_root("Codex", ""));
+                return Err(super::refuse_bypass_as_root(PROGRAM.called.title, ""));
             }
             Permissions::Bypass => None,
         };
@@ -64,7 +118,7 @@ impl Agent for Codex {
             }
             None => args.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
         }
-        if let Some(tools) = order.tools.filter(|_| self.table.has_tools()) {
+        if let Some(tools) = order.tools.filter(|_| self.setup.table.has_tools()) {
             args.extend(["-c".to_owned(), mcp_server_setting(tools)]);
         }
         if let Some(model) = self.resolve_model(order.model) {
@@ -72,12 +126,12 @@ impl Agent for Codex {
         }
         // The prompt comes last, and `-` is that of stdin.
         let last = order.resume.into_iter().chain(["-"]);
-        Ok(LaunchCommand::new(&self.table, "codex", &args).with_trailing_args(last))
+        Ok(LaunchCommand::new(&self.setup.table, PROGRAM.name, &args).with_trailing_args(last))
     }
 
     fn output_reader(&self, before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
         Some(Box::new(CodexReader {
-            heard: ReaderState::new(NAME, &self.zone),
+            heard: ReaderState::new(PROGRAM.called, &self.setup.zone),
             before: before.cloned().unwrap_or_default(),
             total: None,
             turn: None,
@@ -87,7 +141,7 @@ impl Agent for Codex {
     }
 
     fn can_use_tools(&self) -> bool {
-        self.table.has_tools()
+        self.setup.table.has_tools()
     }
 
     fn can_resume(&self) -> bool {
@@ -95,11 +149,11 @@ impl Agent for Codex {
     }
 
     fn session_files(&self, env: &BTreeMap<String, String>) -> Option<SessionFiles> {
-        SessionFiles::of_codex(|name| self.table.env_variable(name, env))
+        PROGRAM.session_files(|name| self.setup.table.env_variable(name, env))
     }
 
     fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
-        self.table.model_for(asked, Some(ModelFamily::OpenAi))
+        self.setup.model_for(asked)
     }
 }
 
@@ -318,26 +372,4 @@ impl AgentOutputReader for CodexReader {
             ..said
         }
     }
-}
-
-/// What a thread used, as Codex counts: cached tokens are input as well.
-pub(super) fn parse_usage(usage: &Value) -> Usage {
-    Usage {
-        input_tokens: usage["input_tokens"].as_u64(),
-        output_tokens: usage["output_tokens"].as_u64(),
-        cache_read_tokens: usage["cached_input_tokens"].as_u64(),
-        cache_write_tokens: usage["cache_write_input_tokens"].as_u64(),
-        reasoning_tokens: usage["reasoning_output_tokens"].as_u64(),
-        ..Usage::default()
-    }
-}
-
-/// The same, as piton counts: cached tokens are counted by themselves.
-pub(super) fn without_cached_input(usage: Usage) -> Usage {
-    let input_holds_cached = true;
-    Usage {
-        input_holds_cached,
-        ..usage
-    }
-    .without_cached_input()
 }

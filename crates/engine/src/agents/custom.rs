@@ -7,17 +7,18 @@ use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
-use super::reader_state::{ProgramName, ReaderState};
+use super::known_program::ProgramName;
+use super::reader_state::ReaderState;
+use super::settings::{AgentOutputFormat, AgentTable, OutputFieldsTable, PromptChannel};
 use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent, signs,
 };
 use crate::agents::answer::ProgramEnd;
-use crate::config::{AgentOutputFormat, AgentTable, OutputFieldsTable, PromptChannel};
 use crate::failure::Failure;
 
 const NAME: ProgramName = ProgramName {
-    program: "the agent",
+    title: "the agent",
     login: "log in with its program or set a key that is valid",
 };
 
@@ -112,7 +113,7 @@ impl Agent for Custom {
     }
 
     fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
-        self.table.model_for(asked, None)
+        self.table.model_for(asked, |_| false)
     }
 }
 

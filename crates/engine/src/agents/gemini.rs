@@ -7,26 +7,88 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use super::calls::call_of_tool;
-use super::reader_state::{ProgramName, ReaderState};
+use super::known_program::{
+    HookEventKind, HookFormat, KnownProgram, PriceList, ProgramHome, ProgramName, ProgramSetup,
+};
+use super::reader_state::ReaderState;
+use super::settings::Permissions;
 use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,
     ProgramVerdict, RETURNED_CHARS_MAX, TokenCounting, signs,
 };
 use crate::agents::answer::ProgramEnd;
-use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 
-const NAME: ProgramName = ProgramName {
-    program: "Gemini CLI",
-    login: "log in (start `gemini`, type /auth) or set a key that is valid",
+/// All that is particular to Gemini CLI.
+pub(super) static PROGRAM: KnownProgram = KnownProgram {
+    name: "gemini",
+    called: ProgramName {
+        title: "Gemini CLI",
+        login: "log in (start `gemini`, type /auth) or set a key that is valid",
+    },
+    agent: |setup| Box::new(Gemini { setup }),
+    models: &["gemini-"],
+    prices: Some(PRICES),
+    keys: &["permissions", "allowed-tools"],
+    idle_timeout: "15m",
+    tools: &[
+        (CallKind::Read, &["read_file", "read_many_files"]),
+        (CallKind::Write, &["write_file", "replace", "edit"]),
+        (CallKind::Shell, &["run_shell_command"]),
+        (
+            CallKind::Agent,
+            &["delegate_to_agent", "invoke_agent", "codebase_investigator"],
+        ),
+    ],
+    home: ProgramHome {
+        folder: ".gemini",
+        variable: "GEMINI_CLI_HOME",
+        below: ".gemini",
+    },
+    project_variable: Some("GEMINI_PROJECT_DIR"),
+    hooks: Some(HookFormat {
+        file: "settings.json",
+        events: &[
+            ("SessionStart", HookEventKind::SessionStart),
+            ("AfterTool", HookEventKind::Called),
+            ("AfterAgent", HookEventKind::Stop),
+            ("SessionEnd", HookEventKind::SessionEnd),
+        ],
+        other_events: &[
+            ("PreCompress", HookEventKind::Quiet),
+            ("BeforeAgent", HookEventKind::Quiet),
+            ("BeforeTool", HookEventKind::Quiet),
+            ("Notification", HookEventKind::Quiet),
+        ],
+        // Milliseconds.
+        timeout: 15_000,
+        next_step: Some(
+            "Gemini CLI runs the hooks of a project only where you trust the folder; `--skip-trust` is \
+             not enough. Those of `--user` run everywhere",
+        ),
+    }),
+    session_files: None,
+};
+
+/// The standard tier of ai.google.dev/gemini-api/docs/pricing. Prompts of more than
+/// 200,000 tokens cost more with some models; that is not reckoned. Models that came
+/// later are unknown until a configuration names them.
+const PRICES: PriceList = PriceList {
+    date: "2026-06-04",
+    models: &[
+        ("gemini-2.5-pro", 1.25, 10.0, 0.125),
+        ("gemini-2.5-flash", 0.3, 2.5, 0.03),
+        ("gemini-2.5-flash-lite", 0.1, 0.4, 0.01),
+        ("gemini-3-pro-preview", 2.0, 12.0, 0.2),
+        ("gemini-3.1-pro-preview", 2.0, 12.0, 0.2),
+    ],
 };
 
 /// What its own statuses mean.
@@ -45,18 +107,9 @@ const LOOP: &str = "Loop detected";
 const COUNTED_MAX: u64 = 10_000;
 
 /// Gemini CLI, as it is configured.
-#[derive(Clone, Debug)]
-pub struct Gemini {
-    table: AgentTable,
-    zone: TimeZone,
-}
-
-impl Gemini {
-    /// The program with these settings; times that it tells are of `zone`.
-    #[must_use]
-    pub fn new(table: AgentTable, zone: TimeZone) -> Self {
-        Self { table, zone }
-    }
+#[derive(Debug)]
+struct Gemini {
+    setup: ProgramSetup,
 }
 
 impl Agent for Gemini {
@@ -65,14 +118,14 @@ impl Agent for Gemini {
         let mut args: Vec<String> = ["-o", "stream-json", "--skip-trust", "--approval-mode"]
             .map(str::to_owned)
             .to_vec();
-        let mut tools = self.table.allowed_tools.clone();
+        let mut tools = self.setup.table.allowed_tools.clone();
         args.push(
-            match self.table.permissions {
+            match self.setup.table.permissions {
                 Permissions::Default | Permissions::Edits => "auto_edit",
                 Permissions::Plan => "plan",
                 Permissions::Bypass if order.is_root => {
                     return Err(super::refuse_bypass_as_root(
-                        "Gemini CLI",
+                        PROGRAM.called.title,
                         "run_shell_command",
                     ));
                 }
@@ -80,7 +133,7 @@ impl Agent for Gemini {
             }
             .to_owned(),
         );
-        if tools.is_empty() && self.table.permissions == Permissions::Default {
+        if tools.is_empty() && self.setup.table.permissions == Permissions::Default {
             tools.push("run_shell_command".to_owned());
         }
         if !tools.is_empty() {
@@ -96,12 +149,12 @@ impl Agent for Gemini {
         if let Some(model) = self.resolve_model(order.model) {
             args.extend(["-m".to_owned(), model]);
         }
-        Ok(LaunchCommand::new(&self.table, "gemini", &args))
+        Ok(LaunchCommand::new(&self.setup.table, PROGRAM.name, &args))
     }
 
     fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
         Some(Box::new(GeminiReader {
-            heard: ReaderState::new(NAME, &self.zone),
+            heard: ReaderState::new(PROGRAM.called, &self.setup.zone),
             saying: String::new(),
             result: None,
             warned: None,
@@ -114,7 +167,7 @@ impl Agent for Gemini {
     }
 
     fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
-        self.table.model_for(asked, Some(ModelFamily::Gemini))
+        self.setup.model_for(asked)
     }
 }
 
@@ -141,7 +194,7 @@ impl GeminiReader {
             "message" => self.handle_message(&event, seen),
             "tool_use" => {
                 let tool = event["tool_name"].as_str().unwrap_or("");
-                let call = call_of_tool(tool, &event["parameters"], "");
+                let call = call_of_tool(&PROGRAM, tool, &event["parameters"], "");
                 let id = event["tool_id"].as_str().unwrap_or("");
                 self.heard.calls.begin(id, call, self.event_time(&event));
             }
@@ -322,7 +375,7 @@ fn emit_counted_calls(tools: &Value, seen: &mut Vec<OutputEvent>) {
         let failed = told["fail"].as_u64().unwrap_or(0);
         let all = told["count"].as_u64().unwrap_or(0).min(COUNTED_MAX);
         for number in 0..all {
-            let mut call = call_of_tool(tool, &Value::Null, "");
+            let mut call = call_of_tool(&PROGRAM, tool, &Value::Null, "");
             call.failed = number < failed;
             seen.push(OutputEvent::Called(call));
         }

@@ -11,7 +11,7 @@ use piton_core::trouble::Trouble;
 use super::reader_state::terminating_signal;
 use super::{AgentResult, EarlyStop, ProgramVerdict};
 use crate::agents::answer::{self, PENDING_WORK, ProgramEnd, STOPPED_EARLY, describe_end};
-use crate::config::VerdictSource;
+use crate::agents::settings::VerdictSource;
 
 /// What models used is kept for so many of them.
 const MODELS_MAX: usize = 32;

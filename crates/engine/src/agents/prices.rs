@@ -8,50 +8,9 @@ use std::collections::BTreeMap;
 
 use piton_core::attempt::Usage;
 
-use super::AgentResult;
-use crate::config::{Price, PricesTable};
-
-/// How a program counts tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TokenCounting {
-    /// Tokens of reasoning are not counted as output, though they cost as much.
-    pub reasoning_is_apart: bool,
-}
-
-/// When the prices below held.
-const DATE: &str = "2026-06-04";
-
-/// Dollars for a million tokens: model, input, output, from a cache.
-///
-/// The standard tier of the public lists of both vendors, openai.com/api/pricing
-/// and ai.google.dev/gemini-api/docs/pricing. Prompts of more than 200,000 tokens
-/// cost more with some models; that is not reckoned. Models that came later are
-/// unknown until a configuration names them. Claude Code says itself what it cost.
-const KNOWN: &[(&str, f64, f64, f64)] = &[
-    ("gpt-5", 1.25, 10.0, 0.125),
-    ("gpt-5-codex", 1.25, 10.0, 0.125),
-    ("gpt-5-mini", 0.25, 2.0, 0.025),
-    ("gpt-5-nano", 0.05, 0.4, 0.005),
-    ("gpt-5.1", 1.25, 10.0, 0.125),
-    ("gpt-5.1-codex", 1.25, 10.0, 0.125),
-    ("gpt-5.1-codex-mini", 0.25, 2.0, 0.025),
-    ("gpt-5.2", 1.75, 14.0, 0.175),
-    ("gpt-5.2-codex", 1.75, 14.0, 0.175),
-    ("gpt-5.3-codex", 1.75, 14.0, 0.175),
-    ("gpt-5.4", 2.5, 15.0, 0.25),
-    ("gpt-5.4-mini", 0.75, 4.5, 0.075),
-    ("gpt-5.4-nano", 0.2, 1.25, 0.02),
-    ("gpt-5.5", 5.0, 30.0, 0.5),
-    ("gpt-4.1", 2.0, 8.0, 0.5),
-    ("gpt-4.1-mini", 0.4, 1.6, 0.1),
-    ("o3", 2.0, 8.0, 0.5),
-    ("o4-mini", 1.1, 4.4, 0.275),
-    ("gemini-2.5-pro", 1.25, 10.0, 0.125),
-    ("gemini-2.5-flash", 0.3, 2.5, 0.03),
-    ("gemini-2.5-flash-lite", 0.1, 0.4, 0.01),
-    ("gemini-3-pro-preview", 2.0, 12.0, 0.2),
-    ("gemini-3.1-pro-preview", 2.0, 12.0, 0.2),
-];
+use super::program_table::KNOWN_PROGRAMS;
+use super::settings::{Price, PricesTable};
+use super::{AgentResult, TokenCounting};
 
 /// Prices by model, each with the date of its table.
 #[derive(Clone, Debug)]
@@ -63,18 +22,21 @@ impl Prices {
     /// Those that piton knows, with those of a configuration over them.
     #[must_use]
     pub fn new(table: &PricesTable) -> Self {
-        let known = KNOWN.iter().map(|(model, input, output, cache_read)| {
-            let price = Price {
-                input: *input,
-                output: *output,
-                cache_read: Some(*cache_read),
-                cache_write: None,
-            };
-            ((*model).to_owned(), (price, DATE.to_owned()))
+        let lists = KNOWN_PROGRAMS.iter().filter_map(|program| program.prices);
+        let known = lists.flat_map(|list| {
+            let models = list.models.iter();
+            models.map(move |(model, input, output, cache_read)| {
+                let price = Price {
+                    input: *input,
+                    output: *output,
+                    cache_read: Some(*cache_read),
+                    cache_write: None,
+                };
+                ((*model).to_owned(), (price, list.date.to_owned()))
+            })
         });
-        let date = table
-            .date
-            .map_or_else(|| DATE.to_owned(), |date| date.to_string());
+        // A table with prices has a date: see `PricesTable::check`.
+        let date = table.date.map(|date| date.to_string()).unwrap_or_default();
         let told = table
             .models
             .iter()
@@ -192,7 +154,7 @@ mod tests {
         };
         let usage = filled(codex.clone(), Some("gpt-5-2025-08-07"));
         assert_eq!(usage.estimate_usd, Some(1.25 + 10.0 + 0.0625));
-        assert_eq!(usage.prices.as_deref(), Some(DATE));
+        assert_eq!(usage.prices.as_deref(), Some("2026-06-04"));
         let usage = filled(codex, Some("mine"));
         assert_eq!(usage.estimate_usd, Some(1.0 + 2.0 + 0.5));
         assert_eq!(usage.prices.as_deref(), Some("2026-11-01"));

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Agent, LaunchCommand, LaunchOptions};
+use super::{Agent, LaunchCommand, LaunchOptions, program_table};
 use crate::failure::Failure;
 use crate::process::ProcessProgram;
 use crate::process::shell;
@@ -39,10 +39,14 @@ pub fn check_program(
     };
     let program = program_of_launch(agent, &launch);
     match program.and_then(|program| missing_program_reason(&program, at)) {
-        Some(why) => Err(
-            Failure::new("agent.cannot_start", format!("the agent cannot be started: {why}"))
-                .with_hint("name a program that is there: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; nothing was started"),
-        ),
+        Some(why) => Err(Failure::new(
+            "agent.cannot_start",
+            format!("the agent cannot be started: {why}"),
+        )
+        .with_hint(format!(
+            "name a program that is there: {}; nothing was started",
+            program_table::agent_choices()
+        ))),
         None => Ok(()),
     }
 }

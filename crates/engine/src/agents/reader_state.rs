@@ -6,6 +6,7 @@ use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use super::calls::OpenCalls;
+use super::known_program::ProgramName;
 use super::stream::{JsonPart, JsonStream};
 use super::tail::TextTail;
 use super::{AgentResult, OutputEvent, ProgramVerdict, reset, signs};
@@ -15,15 +16,6 @@ use crate::agents::answer::{ProgramEnd, describe_end};
 const WORDS_BYTES: usize = 4 << 20;
 /// So much of an error is looked at, in characters.
 const ERROR_CHARS: usize = 8_000;
-
-/// A program, as its errors speak of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ProgramName {
-    /// Itself: `Claude Code`.
-    pub(super) program: &'static str,
-    /// How one logs in.
-    pub(super) login: &'static str,
-}
 
 /// What was heard of a program until now.
 #[derive(Debug)]
@@ -96,7 +88,7 @@ impl ReaderState {
             Some(complaint) => complaint.to_owned(),
             None => format!(
                 "{} ended with {} and gave no result",
-                self.name.program,
+                self.name.title,
                 describe_end(ended)
             ),
         };
@@ -109,7 +101,7 @@ impl ReaderState {
             words: words.into_string(),
             error: Some(match trouble {
                 Some(trouble) => {
-                    signs::describe_error(trouble, &error, self.name.program, self.name.login)
+                    signs::describe_error(trouble, &error, self.name.title, self.name.login)
                 }
                 None => error,
             }),
@@ -128,7 +120,7 @@ impl ReaderState {
             .then(|| told.or_else(|| reset::find_reset_time(&notes, self.now, &self.zone)))
             .flatten();
         let error = match error {
-            "" => format!("{} says that it failed, and not why", self.name.program),
+            "" => format!("{} says that it failed, and not why", self.name.title),
             error => error.to_owned(),
         };
         AgentResult {
@@ -137,7 +129,7 @@ impl ReaderState {
             error: Some(signs::describe_error(
                 trouble,
                 &error,
-                self.name.program,
+                self.name.title,
                 self.name.login,
             )),
             trouble: Some(trouble),

@@ -6,11 +6,6 @@
 //! prints is read by its adapter; which of both counts is decided in
 //! [`crate::runner`].
 
-mod claude;
-mod codex;
-
-pub(super) use self::claude::MessageSum;
-
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -36,17 +31,21 @@ const FILES_MAX: usize = 1_000;
 const ENTRIES_MAX: usize = 20_000;
 
 /// Where a program keeps its session files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SessionFiles {
-    form: SessionFileFormat,
+    format: SessionFileFormat,
     folder: PathBuf,
 }
 
-/// Whose session files they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SessionFileFormat {
-    Claude,
-    Codex,
+/// How a program records its sessions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SessionFileFormat {
+    /// Their folder, in that of what belongs to its user.
+    pub(super) folder: &'static str,
+    /// The files of a conversation that are there now, in that folder.
+    pub(super) find: fn(&Path, &str) -> Vec<PathBuf>,
+    /// Makes what sums up the lines of these files.
+    pub(super) counter: fn(&SessionScope) -> Box<dyn UsageCounter>,
 }
 
 /// The part of a conversation that one attempt is.
@@ -70,7 +69,7 @@ pub struct RecordedUsage {
 }
 
 /// Sums up lines of session files.
-trait UsageCounter: std::fmt::Debug {
+pub(super) trait UsageCounter: std::fmt::Debug {
     /// Whether a line may say something of usage; the others are not parsed.
     fn is_relevant(&self, line: &str) -> bool;
     /// Counts a line.
@@ -80,20 +79,10 @@ trait UsageCounter: std::fmt::Debug {
 }
 
 impl SessionFiles {
-    /// Those of Claude Code, for a program with these variables.
-    #[must_use]
-    pub fn of_claude<'e>(variable: impl Fn(&str) -> Option<&'e str>) -> Option<Self> {
-        let folder = program_folder(&variable, "CLAUDE_CONFIG_DIR", ".claude")?.join("projects");
-        let form = SessionFileFormat::Claude;
-        Some(Self { form, folder })
-    }
-
-    /// Those of Codex, for a program with these variables.
-    #[must_use]
-    pub fn of_codex<'e>(variable: impl Fn(&str) -> Option<&'e str>) -> Option<Self> {
-        let folder = program_folder(&variable, "CODEX_HOME", ".codex")?.join("sessions");
-        let form = SessionFileFormat::Codex;
-        Some(Self { form, folder })
+    /// Those of a program with this home.
+    pub(super) fn new(format: SessionFileFormat, home: &Path) -> Self {
+        let folder = home.join(format.folder);
+        Self { format, folder }
     }
 
     /// Reads those of a conversation, for the attempt that is this part of it.
@@ -104,26 +93,12 @@ impl SessionFiles {
         is_name.then(|| SessionReader {
             files: self.clone(),
             conversation: conversation.to_owned(),
-            counter: match self.form {
-                SessionFileFormat::Claude => Box::new(claude::MessageCounter::new(part)),
-                SessionFileFormat::Codex => Box::new(codex::ThreadCounter::new(part)),
-            },
+            counter: (self.format.counter)(part),
             tails: Vec::new(),
             known: HashSet::new(),
             read: 0,
         })
     }
-}
-
-/// The folder of a program: as its variable says, else in the home of its user.
-fn program_folder<'e>(
-    variable: &impl Fn(&str) -> Option<&'e str>,
-    name: &str,
-    default: &str,
-) -> Option<PathBuf> {
-    let said = |name| variable(name).filter(|value| !value.is_empty());
-    let own = said(name).map(PathBuf::from);
-    own.or_else(|| Some(Path::new(said("HOME")?).join(default)))
 }
 
 /// Reads the session files of one attempt, as they grow.
@@ -166,7 +141,7 @@ impl SessionReader {
     }
 
     fn read_added(&mut self, bytes_max: u64) {
-        for path in self.files.find_files(&self.conversation) {
+        for path in (self.files.format.find)(&self.files.folder, &self.conversation) {
             if self.tails.len() < FILES_MAX && self.known.insert(path.clone()) {
                 let lines = LineSplitter::with_max_bytes(LINE_BYTES_MAX);
                 let offset = 0;
@@ -235,54 +210,8 @@ fn count_text_line(counter: &mut dyn UsageCounter, line: &BoundedLine<'_>) {
     }
 }
 
-impl SessionFiles {
-    /// The files of a conversation that are there now.
-    fn find_files(&self, conversation: &str) -> Vec<PathBuf> {
-        match self.form {
-            SessionFileFormat::Claude => self.find_claude_files(conversation),
-            SessionFileFormat::Codex => self.find_codex_file(conversation).into_iter().collect(),
-        }
-    }
-
-    /// That of the agent, and those of the agents that it lets work.
-    fn find_claude_files(&self, conversation: &str) -> Vec<PathBuf> {
-        let name = format!("{conversation}.jsonl");
-        let mut found = Vec::new();
-        for project in list_folder(&self.folder) {
-            let own = project.join(&name);
-            if own.is_file() {
-                found.push(own);
-            }
-            let below = list_folder(&project.join(conversation).join("subagents"));
-            found.extend(
-                below
-                    .into_iter()
-                    .filter(|path| has_name_suffix(path, ".jsonl")),
-            );
-        }
-        found
-    }
-
-    /// The newest one: a thread that goes on is written where it began.
-    fn find_codex_file(&self, conversation: &str) -> Option<PathBuf> {
-        let end = format!("-{conversation}.jsonl");
-        let newest_first = |folder: &Path| {
-            let mut folders = list_folder(folder);
-            folders.sort_unstable_by(|a, b| b.cmp(a));
-            folders
-        };
-        let years = newest_first(&self.folder).into_iter();
-        let months = years.flat_map(|year| newest_first(&year));
-        let mut days = months.flat_map(|month| newest_first(&month));
-        days.find_map(|day| {
-            let mut files = list_folder(&day).into_iter();
-            files.find(|path| has_name_suffix(path, &end))
-        })
-    }
-}
-
 /// What is in a folder; nothing where it cannot be read.
-fn list_folder(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn list_folder(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .take(ENTRIES_MAX)
@@ -290,12 +219,12 @@ fn list_folder(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn has_name_suffix(path: &Path, end: &str) -> bool {
+pub(super) fn has_name_suffix(path: &Path, end: &str) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name.ends_with(end))
 }
 
 /// When a line was written, where it says so.
-fn line_time(line: &Value) -> Option<Timestamp> {
+pub(super) fn line_time(line: &Value) -> Option<Timestamp> {
     line["timestamp"].as_str()?.parse().ok()
 }

@@ -24,7 +24,7 @@ use super::{Runner, unseen_end_report};
 use crate::agents::answer::{self, AgentStopReason, ProgramEnd};
 use crate::agents::session_file::SessionScope;
 use crate::agents::spool;
-use crate::agents::{self, Agent, LaunchOptions, McpServerCommand, outcome};
+use crate::agents::{Agent, LaunchOptions, McpServerCommand, outcome};
 use crate::config::VerdictSource;
 use crate::failpoint;
 use crate::failure::notice::Notice;
@@ -643,7 +643,7 @@ impl Runner<'_, '_> {
     /// What an agent printed, without the parts of what it printed whole later;
     /// none where its program prints no such parts, or no file can be written.
     fn output_without_partials(&self, output: &Path, agent: &str) -> Option<NamedTempFile> {
-        let program = agents::resolve_agent(&self.job.config, agent).ok()?;
+        let program = self.job.config.resolve_agent(agent).ok()?;
         let begin = program.partial_line_prefix()?;
         let whole = NamedTempFile::new_in(self.spool.folder()).ok()?;
         spool::copy_without_lines(output, whole.as_file(), begin).ok()?;
@@ -666,7 +666,7 @@ impl Runner<'_, '_> {
         let row = self.lp.tables().attempt(attempt);
         let agent = row.map(|row| row.agent.clone()).unwrap_or_default();
         // The dead runner may have had another one.
-        let program = agents::resolve_agent(&self.job.config, &agent).ok();
+        let program = self.job.config.resolve_agent(&agent).ok();
         let item = self.lp.tables().item(self.row.id, node);
         let ongoing = item.and_then(|item| item.tries.ongoing.as_deref());
         let ongoing = ongoing.filter(|ongoing| ongoing.agent == agent);

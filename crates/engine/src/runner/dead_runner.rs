@@ -17,9 +17,9 @@ use super::{
     Notice, RunAim, RunnerJob, commit_mark, facts_of_run, format_count, load_run_snapshot,
     open_plan_sync, require_run, run_invocation,
 };
+use crate::agents::Agent;
 use crate::agents::prices::Prices;
 use crate::agents::spool::{Spool, SpooledAttempt};
-use crate::agents::{self, Agent};
 use crate::config::Config;
 use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
@@ -348,13 +348,14 @@ fn settling_job(
 ) -> Result<RunnerJob, Failure> {
     let agent = attempt.map_or_else(String::new, |attempt| attempt.agent.clone());
     // One that is not configured any more is read as a program unknown to piton.
-    let program = agents::resolve_agent(config, &agent)
-        .or_else(|_| agents::resolve_agent(config, "sh:true"))?;
+    let program = config
+        .resolve_agent(&agent)
+        .or_else(|_| config.resolve_agent("sh:true"))?;
     let program: Rc<dyn Agent> = program.into();
     Ok(RunnerJob {
         aim: RunAim::Settle,
         run,
-        verdict: agents::resolve_verdict_by(config, &agent, None)?,
+        verdict: config.resolve_verdict_by(&agent, None)?,
         agent_limits: config.limits_of_agent(&agent),
         agent,
         program,

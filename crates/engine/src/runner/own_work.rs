@@ -16,7 +16,6 @@ use piton_formats::registry::plan_format;
 
 use super::site::Site;
 use super::{Runner, RunnerJob};
-use crate::config::Adapter;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::world::input;
@@ -89,9 +88,9 @@ impl Runner<'_, '_> {
                 .agents
                 .get(agent)
                 .is_some_and(|table| table.model.is_some());
-            let is_known = config.adapter_of_agent(agent) == Some(Adapter::Claude);
-            let role = self.role_of_item(item).filter(|_| is_known && !has_own);
-            role.and_then(|role| role.model)
+            let program = config.program_of_agent(agent)?;
+            let role = self.role_of_item(item).filter(|_| !has_own)?;
+            role.model.filter(|model| program.understands_model(model))
         };
         self.lp.model_of_item(item).or_else(of_role).or_else(own)
     }

@@ -21,6 +21,7 @@ use super::log;
 use crate::agents::hook::event::{HookEvent, HookEventKind};
 use crate::agents::hook::notes::SessionNotes;
 use crate::agents::hook::{context, fault, finish};
+use crate::agents::program_table::KNOWN_PROGRAMS;
 use crate::caller;
 use crate::caller::held_item::AssignedWork;
 use crate::config::Config;
@@ -120,9 +121,10 @@ fn run_with_timeout<T: Send + 'static>(
 /// The world, seen from the folder that the session began in: a session may
 /// change into another project and still belongs to its own.
 fn world_of_session(world: &World) -> World {
-    let named = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
-    let mut folders = named
+    let named = KNOWN_PROGRAMS
         .iter()
+        .filter_map(|program| program.project_variable);
+    let mut folders = named
         .filter_map(|name| world.var(name))
         .map(PathBuf::from)
         .filter(|folder| folder.is_absolute() && folder.is_dir());

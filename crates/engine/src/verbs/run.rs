@@ -37,6 +37,7 @@ use super::init::enable_companion_files;
 use super::land::land_at_end;
 use crate::agents;
 use crate::agents::prices::Prices;
+use crate::agents::program_table::{KNOWN_PROGRAMS, program_names};
 use crate::agents::{Agent, ProgramSearch};
 use crate::config::{Config, VerdictSource};
 use crate::failpoint;
@@ -336,8 +337,8 @@ struct ChosenAgent {
 fn resolve_chosen_agent(world: &World, asked: &RequestContext<'_>) -> Result<ChosenAgent, Failure> {
     let (request, config) = (&asked.remembered.request, asked.config);
     let name = choose_agent(world, request, config)?;
-    let program: Rc<dyn Agent> = agents::resolve_agent(config, &name)?.into();
-    let verdict = agents::resolve_verdict_by(config, &name, request.verdict)?;
+    let program: Rc<dyn Agent> = config.resolve_agent(&name)?.into();
+    let verdict = config.resolve_verdict_by(&name, request.verdict)?;
     let project = &asked.target.project;
     check_program(world, project, request.model.as_deref(), &*program)?;
     Ok(ChosenAgent {
@@ -483,7 +484,7 @@ fn join_run(
     };
     refuse_to_join(&target.project, row)?;
     let agent = choose_agent(world, request, config)?;
-    let program: Rc<dyn Agent> = agents::resolve_agent(config, &agent)?.into();
+    let program: Rc<dyn Agent> = config.resolve_agent(&agent)?.into();
     check_program(world, &target.project, request.model.as_deref(), &*program)?;
     let session = Session::open_or_create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
@@ -491,7 +492,7 @@ fn join_run(
     let job = RunnerJob {
         aim: RunAim::Join,
         run: row.id,
-        verdict: agents::resolve_verdict_by(config, &agent, request.verdict)?,
+        verdict: config.resolve_verdict_by(&agent, request.verdict)?,
         agent_limits: config.limits_of_agent(&agent),
         agent,
         program,
@@ -1187,7 +1188,7 @@ fn choose_agent(world: &World, request: &RunRequest, config: &Config) -> Result<
         return Ok(agent.clone());
     }
     let found = agents_on_path(world);
-    let first = found.first().copied().unwrap_or(KNOWN_AGENTS[0]);
+    let first = found.first().copied().unwrap_or(KNOWN_PROGRAMS[0].name);
     let found = if found.is_empty() {
         "no known agent is on PATH".to_owned()
     } else {
@@ -1197,12 +1198,10 @@ fn choose_agent(world: &World, request: &RunRequest, config: &Config) -> Result<
         .with_hint(format!("name one, a program that piton knows or a command that reads a prompt: `--agent {first}`; or set `use` under `[agent]` in .piton/config.toml")))
 }
 
-/// The agents that need no configuration.
-const KNOWN_AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
-
 fn agents_on_path(world: &World) -> Vec<&'static str> {
-    let known = KNOWN_AGENTS.into_iter();
-    known.filter(|name| is_on_path(world, name)).collect()
+    program_names()
+        .filter(|name| is_on_path(world, name))
+        .collect()
 }
 
 /// What to type to begin a plan that was not begun: with an agent, unless the
@@ -1214,7 +1213,7 @@ pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> Str
         return typed;
     }
     let found = agents_on_path(world);
-    let first = found.first().copied().unwrap_or(KNOWN_AGENTS[0]);
+    let first = found.first().copied().unwrap_or(KNOWN_PROGRAMS[0].name);
     format!("{typed} --agent {first}")
 }
 

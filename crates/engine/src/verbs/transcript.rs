@@ -20,7 +20,7 @@ use super::show::{ShowTarget, find_named, last_attempt, name_of_item};
 use super::status::next_command;
 use crate::agents::answer::{ProgramEnd, strip_ansi};
 use crate::agents::lines::{BoundedLine, LineSplitter};
-use crate::agents::{self, AgentOutputReader, OutputEvent};
+use crate::agents::{AgentOutputReader, OutputEvent};
 use crate::config::Config;
 use crate::failure::{Failure, unreadable_file};
 use crate::runner::run_standing::RunStanding;
@@ -226,9 +226,7 @@ fn reader_of_attempt(
     row: &AttemptRow,
 ) -> Option<Box<dyn AgentOutputReader>> {
     let config = Config::load(&session.project).ok()?;
-    agents::resolve_agent(&config, &row.agent)
-        .ok()?
-        .output_reader(None)
+    config.resolve_agent(&row.agent).ok()?.output_reader(None)
 }
 
 /// Lines of a program on their way to parts.
@@ -558,7 +556,7 @@ mod tests {
                 include_str!("../../tests/data/agents/gemini/mcp-call.jsonl"),
             ),
         ] {
-            let agent = agents::resolve_agent(&Config::default(), name).expect("it is known");
+            let agent = Config::default().resolve_agent(name).expect("it is known");
             let mut parts = TranscriptParser::new(
                 agent.output_reader(None),
                 TranscriptForm::Parts,

@@ -18,7 +18,8 @@ use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
 use piton_engine::agents::answer::ProgramEnd;
 use piton_engine::agents::lines::{BoundedLine, LineSplitter};
-use piton_engine::agents::{Agent, Claude, Codex, Gemini, OutputEvent, outcome};
+use piton_engine::agents::program_table::{build_agent, find_program};
+use piton_engine::agents::{Agent, OutputEvent, outcome};
 use piton_engine::config::{AgentTable, VerdictSource};
 use serde_json::Value;
 
@@ -33,13 +34,8 @@ fn own() -> PathBuf {
 }
 
 fn agent(name: &str) -> Box<dyn Agent> {
-    let (table, zone) = (AgentTable::default(), TimeZone::UTC);
-    match name {
-        "claude" => Box::new(Claude::new(table, zone)),
-        "codex" => Box::new(Codex::new(table, zone)),
-        "gemini" => Box::new(Gemini::new(table, zone)),
-        other => panic!("no adapter for {other}"),
-    }
+    let program = find_program(name).expect("it is known");
+    build_agent(program, AgentTable::default(), TimeZone::UTC)
 }
 
 fn ended(code: Option<i32>) -> ProgramEnd {

@@ -8,6 +8,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use piton_core::attempt::Usage;
 use piton_engine::agents::SessionFiles;
+use piton_engine::agents::program_table::find_program;
 use piton_engine::agents::session_file::{RecordedUsage, SessionScope};
 use serde_json::{Value, json};
 
@@ -55,17 +56,22 @@ fn turn(model: &str) -> Value {
     json!({"timestamp": "2026-11-23T09:00:00Z", "type": "turn_context", "payload": {"model": model}})
 }
 
+fn session_files<'e>(program: &str, variable: impl Fn(&str) -> Option<&'e str>) -> SessionFiles {
+    let program = find_program(program).expect("it is known");
+    program.session_files(variable).expect("a folder")
+}
+
 fn of_claude(home: &Path, part: &SessionScope) -> RecordedUsage {
     let home = home.to_str().expect("text");
     let variable = |name: &str| (name == "CLAUDE_CONFIG_DIR").then_some(home);
-    let files = SessionFiles::of_claude(variable).expect("a folder");
+    let files = session_files("claude", variable);
     files.open(CLAUDE, part).expect("an id").finish()
 }
 
 fn of_codex(home: &Path, part: &SessionScope) -> RecordedUsage {
     let home = home.to_str().expect("text");
     let variable = |name: &str| (name == "CODEX_HOME").then_some(home);
-    let files = SessionFiles::of_codex(variable).expect("a folder");
+    let files = session_files("codex", variable);
     files.open(CODEX, part).expect("an id").finish()
 }
 
@@ -195,8 +201,7 @@ fn a_line_that_is_cut_off_or_too_long_hides_no_other() {
 fn what_is_added_while_an_agent_works_is_seen_at_the_next_look() {
     let home = folder();
     let text = home.path().to_str().expect("text");
-    let files = SessionFiles::of_codex(|name| (name == "CODEX_HOME").then_some(text));
-    let files = files.expect("a folder");
+    let files = session_files("codex", |name| (name == "CODEX_HOME").then_some(text));
     let mut reader = files.open(CODEX, &SessionScope::default()).expect("an id");
     assert!(reader.poll_usage().usage.is_unknown());
     let first = token_count(1500, 77, "2026-11-23T09:00:01Z");
@@ -230,16 +235,30 @@ fn without_a_file_nothing_is_known_and_never_0() {
 
 #[test]
 fn the_variables_say_where_and_no_id_leaves_the_folder() {
-    let home = |name: &str| (name == "HOME").then_some("/home/ada");
-    let own = |name: &str| match name {
-        "CODEX_HOME" => Some("/srv/codex"),
-        other => home(other),
+    let (home, own) = (folder(), folder());
+    let at = "2026-11-23T09:00:01Z";
+    let answer = [answer("msg_1", "opus", 42, at)];
+    write(home.path(), &format!(".claude/{CLAUDE_FILE}"), &answer);
+    let codex_file = format!(".codex/{CODEX_FILE}");
+    write(home.path(), &codex_file, &[token_count(1500, 77, at)]);
+    write(own.path(), CODEX_FILE, &[token_count(3000, 154, at)]);
+    let home = home.path().to_str().expect("text");
+    let own = own.path().to_str().expect("text");
+    let of_home = |name: &str| (name == "HOME").then_some(home);
+    let of_own = |name: &str| match name {
+        "CODEX_HOME" => Some(own),
+        other => of_home(other),
     };
-    let codex = SessionFiles::of_codex(home);
-    assert_ne!(codex, SessionFiles::of_codex(own));
-    assert_eq!(SessionFiles::of_claude(home), SessionFiles::of_claude(own));
-    assert_eq!(SessionFiles::of_claude(|_| None), None);
-    let codex = codex.expect("a folder");
+    let output = |files: &SessionFiles, id: &str| {
+        let reader = files.open(id, &SessionScope::default()).expect("an id");
+        reader.finish().usage.output_tokens
+    };
+    let codex = session_files("codex", of_home);
+    assert_eq!(output(&codex, CODEX), Some(77));
+    assert_eq!(output(&session_files("codex", of_own), CODEX), Some(154));
+    assert_eq!(output(&session_files("claude", of_own), CLAUDE), Some(42));
+    let claude = find_program("claude").expect("it is known");
+    assert!(claude.session_files(|_| None).is_none());
     for id in ["../x", "", "..", "a/b", "-x"] {
         assert!(codex.open(id, &SessionScope::default()).is_none(), "{id}");
     }

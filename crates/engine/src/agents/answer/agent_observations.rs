@@ -63,7 +63,7 @@ pub(super) fn add_missing_blocker(mut report: Report) -> Report {
 mod tests {
     use super::*;
     use crate::agents::answer::{ProgramEnd, report_of_output};
-    use crate::config::VerdictSource;
+    use crate::agents::settings::VerdictSource;
 
     /// The kinds and titles of what is noticed in an output.
     #[track_caller]

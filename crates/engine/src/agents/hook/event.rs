@@ -8,54 +8,19 @@ use piton_core::redact::Redactor;
 use serde::Deserialize;
 
 use self::lenient::{LenientText, ToolResponse};
+use crate::agents::program_table::KNOWN_PROGRAMS;
 use crate::world::input::sha256;
 
-/// What happened, as far as piton has something to do then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookEventKind {
-    /// A session begins, goes on, or was compacted.
-    SessionStart,
-    /// A tool was called.
-    Called,
-    /// The agent wants to stop.
-    Stop,
-    /// A session ends.
-    SessionEnd,
-    /// Something that needs nothing.
-    Quiet,
-}
-
-/// The events of the three programs. `SubagentStop` is quiet: a sub-agent owns
-/// no item, and the call that let it work is noted by itself.
-const MOMENTS: [(&str, HookEventKind); 18] = [
-    ("SessionStart", HookEventKind::SessionStart),
-    ("SessionEnd", HookEventKind::SessionEnd),
-    ("PostToolUse", HookEventKind::Called),
-    ("PostToolUseFailure", HookEventKind::Called),
-    ("AfterTool", HookEventKind::Called),
-    ("Stop", HookEventKind::Stop),
-    ("AfterAgent", HookEventKind::Stop),
-    ("SubagentStart", HookEventKind::Quiet),
-    ("SubagentStop", HookEventKind::Quiet),
-    ("UserPromptSubmit", HookEventKind::Quiet),
-    ("PreToolUse", HookEventKind::Quiet),
-    ("PermissionRequest", HookEventKind::Quiet),
-    ("PreCompact", HookEventKind::Quiet),
-    ("PostCompact", HookEventKind::Quiet),
-    ("PreCompress", HookEventKind::Quiet),
-    ("BeforeAgent", HookEventKind::Quiet),
-    ("BeforeTool", HookEventKind::Quiet),
-    ("Notification", HookEventKind::Quiet),
-];
+pub use crate::agents::known_program::HookEventKind;
 
 impl HookEventKind {
-    /// The moment of that event; none for an event that is not known.
+    /// What happened at that event; none for an event that is not known.
     #[must_use]
     pub fn parse(event: &str) -> Option<Self> {
-        let known = MOMENTS
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(event));
-        known.map(|(_, moment)| *moment)
+        let formats = KNOWN_PROGRAMS.iter().filter_map(|program| program.hooks);
+        let mut events = formats.flat_map(|format| format.events.iter().chain(format.other_events));
+        let known = events.find(|(name, _)| name.eq_ignore_ascii_case(event));
+        known.map(|(_, kind)| *kind)
     }
 }
 
@@ -147,7 +112,11 @@ impl HookEvent {
         if tool.is_empty() {
             return None;
         }
-        let kind = call_kind_of_tool(tool);
+        // A hook does not report of which program it is.
+        let mut kinds = KNOWN_PROGRAMS
+            .iter()
+            .filter_map(|program| program.kind_of_tool(tool));
+        let kind = kinds.next().unwrap_or(CallKind::Other);
         let what = self.call_subject(kind);
         let call = AgentCall::new(kind, tool, &what).redact(redactor);
         Some(AgentCall {
@@ -199,37 +168,6 @@ impl HookEvent {
 fn first_patched_file(text: &str) -> Option<&str> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("*** "));
     lines.find_map(|line| line.split_once(" File: ").map(|(_, file)| file.trim()))
-}
-
-/// The tools of the three programs.
-const TOOLS: [(&str, CallKind); 22] = [
-    ("Read", CallKind::Read),
-    ("NotebookRead", CallKind::Read),
-    ("read_file", CallKind::Read),
-    ("read_many_files", CallKind::Read),
-    ("view_image", CallKind::Read),
-    ("Write", CallKind::Write),
-    ("Edit", CallKind::Write),
-    ("MultiEdit", CallKind::Write),
-    ("NotebookEdit", CallKind::Write),
-    ("write_file", CallKind::Write),
-    ("replace", CallKind::Write),
-    ("edit", CallKind::Write),
-    ("apply_patch", CallKind::Write),
-    ("Bash", CallKind::Shell),
-    ("shell", CallKind::Shell),
-    ("local_shell", CallKind::Shell),
-    ("exec_command", CallKind::Shell),
-    ("run_shell_command", CallKind::Shell),
-    ("Agent", CallKind::Agent),
-    ("Task", CallKind::Agent),
-    ("spawn_agent", CallKind::Agent),
-    ("invoke_agent", CallKind::Agent),
-];
-
-fn call_kind_of_tool(tool: &str) -> CallKind {
-    let known = TOOLS.iter().find(|(name, _)| *name == tool);
-    known.map_or(CallKind::Other, |(_, kind)| *kind)
 }
 
 #[cfg(test)]

@@ -1,23 +1,22 @@
-//! The settings of the three programs in which hooks are named: where they
-//! are, and what piton puts into them.
+//! The settings of agent programs in which hooks are named: where they are, and
+//! what piton puts into them.
 
 use std::path::{Path, PathBuf};
 
 use piton_formats::agent_hooks::Hook;
 
+use crate::agents::known_program::{HookFormat, KnownProgram};
+use crate::agents::program_table::KNOWN_PROGRAMS;
 use crate::failure::Failure;
 use crate::project::Project;
 use crate::world::World;
 
 /// A program that has hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookProgram {
-    /// Claude Code.
-    Claude,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
+#[derive(Clone, Copy, Debug)]
+pub struct HookProgram {
+    /// The program.
+    pub program: &'static KnownProgram,
+    format: HookFormat,
 }
 
 /// Whose settings are meant.
@@ -29,87 +28,31 @@ pub enum SettingsScope {
     User,
 }
 
-/// How a program keeps its hooks.
-struct HookFormat {
-    /// Its name, for people.
-    title: &'static str,
-    /// The folder of its settings, in a project and at home.
-    folder: &'static str,
-    /// Their file.
-    file: &'static str,
-    /// A variable that names the folder of the user's settings.
-    variable: &'static str,
-    /// What stands between that folder and the file.
-    below: &'static str,
-    /// The events, in the program's words.
-    events: &'static [&'static str],
-    /// After how long it gives a hook up, in its own unit.
-    timeout: u64,
-    /// What must be done before it runs them.
-    then: Option<&'static str>,
-}
-
-/// What piton listens to: it has nothing to do at other events.
-const EVENTS: &[&str] = &["SessionStart", "PostToolUse", "Stop", "SessionEnd"];
-
-const CLAUDE: HookFormat = HookFormat {
-    title: "Claude Code",
-    folder: ".claude",
-    file: "settings.json",
-    variable: "CLAUDE_CONFIG_DIR",
-    below: "",
-    events: EVENTS,
-    timeout: 15,
-    then: None,
-};
-
-const CODEX: HookFormat = HookFormat {
-    title: "Codex",
-    folder: ".codex",
-    file: "hooks.json",
-    variable: "CODEX_HOME",
-    below: "",
-    events: EVENTS,
-    timeout: 15,
-    then: Some(
-        "Codex runs a new hook only when you trust it: type `/hooks` in it and look at them",
-    ),
-};
-
-const GEMINI: HookFormat = HookFormat {
-    title: "Gemini CLI",
-    folder: ".gemini",
-    file: "settings.json",
-    variable: "GEMINI_CLI_HOME",
-    below: ".gemini",
-    events: &["SessionStart", "AfterTool", "AfterAgent", "SessionEnd"],
-    // Milliseconds.
-    timeout: 15_000,
-    then: Some(
-        "Gemini CLI runs the hooks of a project only where you trust the folder; `--skip-trust` is \
-         not enough. Those of `--user` run everywhere",
-    ),
-};
-
 impl HookProgram {
-    fn hook_format(self) -> &'static HookFormat {
-        match self {
-            Self::Claude => &CLAUDE,
-            Self::Codex => &CODEX,
-            Self::Gemini => &GEMINI,
-        }
+    /// Those that piton knows.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KNOWN_PROGRAMS.iter().copied().filter_map(|program| {
+            let format = program.hooks?;
+            Some(Self { program, format })
+        })
     }
 
-    /// Its name, for people.
+    /// That of this name.
     #[must_use]
-    pub fn title(self) -> &'static str {
-        self.hook_format().title
+    pub fn find(name: &str) -> Option<Self> {
+        Self::all().find(|hooks| hooks.program.name == name)
+    }
+
+    /// Where its hooks are in a project: `.claude/settings.json`.
+    #[must_use]
+    pub fn project_file(self) -> PathBuf {
+        Path::new(self.program.home.folder).join(self.format.file)
     }
 
     /// What must be done in it before it runs new hooks.
     #[must_use]
     pub fn next_step(self) -> Option<&'static str> {
-        self.hook_format().then
+        self.format.next_step
     }
 
     /// The file of its hooks.
@@ -118,33 +61,32 @@ impl HookProgram {
     ///
     /// When no variable says where the user's home is.
     pub fn settings_file(self, world: &World, whose: SettingsScope) -> Result<PathBuf, Failure> {
-        let form = self.hook_format();
-        let folder = match (whose, world.var(form.variable)) {
+        let home = self.program.home;
+        let folder = match (whose, world.var(home.variable)) {
             (SettingsScope::Project, _) => {
                 let project = Project::find(world, &world.cwd);
-                project.work_tree.join(form.folder)
+                return Ok(project.work_tree.join(self.project_file()));
             }
-            (SettingsScope::User, Some(named)) => world.resolve_path(named).join(form.below),
+            (SettingsScope::User, Some(named)) => world.resolve_path(named).join(home.below),
             (SettingsScope::User, None) => {
-                let home = world.var("HOME").ok_or_else(|| {
+                let user = world.var("HOME").ok_or_else(|| {
                     Failure::new("usage", "HOME is not set, so your settings cannot be found")
-                        .with_hint(format!("set HOME, or {}", form.variable))
+                        .with_hint(format!("set HOME, or {}", home.variable))
                 })?;
-                world.resolve_path(home).join(form.folder)
+                world.resolve_path(user).join(home.folder)
             }
         };
-        Ok(folder.join(form.file))
+        Ok(folder.join(self.format.file))
     }
 
     /// The hooks, each starting `piton` as it is found from a shell.
     #[must_use]
     pub fn hooks(self, piton: &str) -> Vec<Hook> {
-        let form = self.hook_format();
-        let events = form.events.iter();
-        let hooks = events.map(|event| Hook {
+        let events = self.format.events.iter();
+        let hooks = events.map(|(event, _)| Hook {
             event,
             command: format!("{piton} hook {event}"),
-            timeout: form.timeout,
+            timeout: self.format.timeout,
         });
         hooks.collect()
     }
@@ -189,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_known_again() {
-        for program in [HookProgram::Claude, HookProgram::Codex, HookProgram::Gemini] {
+        for program in HookProgram::all() {
             for piton in ["piton", "/usr/bin/piton", "'/a b/piton'"] {
                 for hook in program.hooks(piton) {
                     assert!(piton_formats::agent_hooks::is_piton_command(&hook.command));

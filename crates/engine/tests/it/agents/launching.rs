@@ -18,7 +18,7 @@ fn order() -> LaunchOptions<'static> {
 }
 
 fn line(config: &Config, name: &str, order: &LaunchOptions<'_>) -> String {
-    let agent = agents::resolve_agent(config, name).expect("an agent");
+    let agent = config.resolve_agent(name).expect("an agent");
     let launch = agent.launch_command(order).expect("it can be started");
     let mut words: Vec<String> = launch
         .env
@@ -164,7 +164,7 @@ fn silence_is_bounded_of_known_programs_and_of_others_when_asked() {
 #[test]
 fn root_gets_no_program_without_permissions_and_is_told_what_to_do() {
     let config = config("[agents.claude]\npermissions = \"bypass\"\n");
-    let agent = agents::resolve_agent(&config, "claude").expect("an agent");
+    let agent = config.resolve_agent("claude").expect("an agent");
     assert!(agent.launch_command(&order()).is_ok());
     let root = LaunchOptions {
         is_root: true,
@@ -231,7 +231,7 @@ fn a_plain_command_may_be_judged_by_its_exit_status_and_a_known_program_not() {
          [agents.robot]\nprogram = \"robot\"\nverdict = \"exit-status\"\n\
          [agents.careful]\nadapter = \"claude\"\nverdict = \"form\"\n",
     );
-    let by = |name, asked| agents::resolve_verdict_by(&config, name, asked).expect("it fits");
+    let by = |name, asked| config.resolve_verdict_by(name, asked).expect("it fits");
     assert_eq!(by("robot", None), ExitStatus);
     assert_eq!(by("robot", Some(Form)), Form);
     for command in ["./work.sh", "script", "sh:claude -p"] {
@@ -240,7 +240,7 @@ fn a_plain_command_may_be_judged_by_its_exit_status_and_a_known_program_not() {
     }
     assert_eq!(by("claude", Some(Form)), Form);
     for known in ["claude", "codex", "gemini", "careful"] {
-        let failure = agents::resolve_verdict_by(&config, known, Some(ExitStatus));
+        let failure = config.resolve_verdict_by(known, Some(ExitStatus));
         let failure = failure.expect_err("it can be asked");
         assert!(
             failure
@@ -253,7 +253,7 @@ fn a_plain_command_may_be_judged_by_its_exit_status_and_a_known_program_not() {
 #[test]
 fn a_program_of_ones_own_is_read_by_its_table() {
     let own = config(OWN);
-    let agent = agents::resolve_agent(&own, "robot").expect("an agent");
+    let agent = own.resolve_agent("robot").expect("an agent");
     let output = br#"starting
 {"id": "c1", "model": "m1"}
 {"tool": {"name": "run", "cmd": "make", "exit": 2}}
@@ -300,7 +300,7 @@ fn a_program_of_ones_own_is_read_by_its_table() {
 #[test]
 fn an_estimate_comes_only_from_a_table_with_a_date() {
     let own = config(OWN);
-    let agent = agents::resolve_agent(&own, "robot").expect("an agent");
+    let agent = own.resolve_agent("robot").expect("an agent");
     let mut reader = agent.output_reader(None).expect("it reads");
     reader.parse_line(
         r#"{"model":"m1","used":[1000000,1000000],"done":{"ok":true}}"#,

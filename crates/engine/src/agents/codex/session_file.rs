@@ -1,17 +1,44 @@
 //! Rollout files of Codex: the totals of a thread, and the model of each turn.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use piton_core::attempt::Usage;
 use serde_json::Value;
 
-use super::{RecordedUsage, SessionScope, UsageCounter, line_time};
-use crate::agents::codex::{parse_usage, without_cached_input};
+use crate::agents::session_file::{
+    RecordedUsage, SessionFileFormat, SessionScope, UsageCounter, has_name_suffix, line_time,
+    list_folder,
+};
+
+/// How Codex records its sessions.
+pub(super) const FORMAT: SessionFileFormat = SessionFileFormat {
+    folder: "sessions",
+    find: |folder, conversation| find_file(folder, conversation).into_iter().collect(),
+    counter: |scope| Box::new(ThreadCounter::new(scope)),
+};
+
+/// The newest one: a thread that goes on is written where it began.
+fn find_file(folder: &Path, conversation: &str) -> Option<PathBuf> {
+    let end = format!("-{conversation}.jsonl");
+    let newest_first = |folder: &Path| {
+        let mut folders = list_folder(folder);
+        folders.sort_unstable_by(|a, b| b.cmp(a));
+        folders
+    };
+    let years = newest_first(folder).into_iter();
+    let months = years.flat_map(|year| newest_first(&year));
+    let mut days = months.flat_map(|month| newest_first(&month));
+    days.find_map(|day| {
+        let mut files = list_folder(&day).into_iter();
+        files.find(|path| has_name_suffix(path, &end))
+    })
+}
 
 /// What a thread used, and which part of it one attempt did.
 #[derive(Debug)]
-pub(super) struct ThreadCounter {
+struct ThreadCounter {
     since: Option<Timestamp>,
     /// What it had used before the attempt.
     before: Usage,
@@ -23,7 +50,7 @@ pub(super) struct ThreadCounter {
 }
 
 impl ThreadCounter {
-    pub(super) fn new(part: &SessionScope) -> Self {
+    fn new(part: &SessionScope) -> Self {
         Self {
             since: part.since,
             before: part.before.clone().unwrap_or_default(),
@@ -93,4 +120,26 @@ impl UsageCounter for ThreadCounter {
             total: self.total.clone(),
         }
     }
+}
+
+/// What a thread used, as Codex counts: cached tokens are input as well.
+pub(super) fn parse_usage(usage: &Value) -> Usage {
+    Usage {
+        input_tokens: usage["input_tokens"].as_u64(),
+        output_tokens: usage["output_tokens"].as_u64(),
+        cache_read_tokens: usage["cached_input_tokens"].as_u64(),
+        cache_write_tokens: usage["cache_write_input_tokens"].as_u64(),
+        reasoning_tokens: usage["reasoning_output_tokens"].as_u64(),
+        ..Usage::default()
+    }
+}
+
+/// The same, as piton counts: cached tokens are counted by themselves.
+pub(super) fn without_cached_input(usage: Usage) -> Usage {
+    let input_holds_cached = true;
+    Usage {
+        input_holds_cached,
+        ..usage
+    }
+    .without_cached_input()
 }

@@ -1,17 +1,46 @@
 //! Session files of Claude Code: one line for each part of a message.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use piton_core::attempt::Usage;
 use serde_json::Value;
 
-use super::{RecordedUsage, SessionScope, UsageCounter, line_time};
-use crate::agents::claude::parse_usage;
+use crate::agents::session_file::{
+    RecordedUsage, SessionFileFormat, SessionScope, UsageCounter, has_name_suffix, line_time,
+    list_folder,
+};
+
+/// How Claude Code records its sessions.
+pub(super) const FORMAT: SessionFileFormat = SessionFileFormat {
+    folder: "projects",
+    find: find_files,
+    counter: |scope| Box::new(MessageCounter::new(scope)),
+};
+
+/// That of the agent, and those of the agents that it lets work.
+fn find_files(folder: &Path, conversation: &str) -> Vec<PathBuf> {
+    let name = format!("{conversation}.jsonl");
+    let mut found = Vec::new();
+    for project in list_folder(folder) {
+        let own = project.join(&name);
+        if own.is_file() {
+            found.push(own);
+        }
+        let below = list_folder(&project.join(conversation).join("subagents"));
+        found.extend(
+            below
+                .into_iter()
+                .filter(|path| has_name_suffix(path, ".jsonl")),
+        );
+    }
+    found
+}
 
 /// What the messages used that were written since an attempt started.
 #[derive(Debug)]
-pub(super) struct MessageCounter {
+struct MessageCounter {
     since: Option<Timestamp>,
     sum: MessageSum,
 }
@@ -19,15 +48,15 @@ pub(super) struct MessageCounter {
 /// A sum over messages, each of which may be reported several times: the
 /// largest report counts.
 #[derive(Debug, Default)]
-pub(in crate::agents) struct MessageSum {
+pub(super) struct MessageSum {
     messages: HashMap<String, Usage>,
-    pub(in crate::agents) usage: Usage,
-    pub(in crate::agents) models: BTreeMap<String, Usage>,
+    pub(super) usage: Usage,
+    pub(super) models: BTreeMap<String, Usage>,
 }
 
 impl MessageSum {
     /// Takes a report of a message in; whether that changed the sum.
-    pub(in crate::agents) fn add(&mut self, id: &str, model: Option<&str>, used: &Usage) -> bool {
+    pub(super) fn add(&mut self, id: &str, model: Option<&str>, used: &Usage) -> bool {
         // A message that the program made up itself asked no model.
         if model == Some("<synthetic>") {
             return false;
@@ -49,7 +78,7 @@ impl MessageSum {
 }
 
 impl MessageCounter {
-    pub(super) fn new(part: &SessionScope) -> Self {
+    fn new(part: &SessionScope) -> Self {
         Self {
             since: part.since,
             sum: MessageSum::default(),
@@ -84,5 +113,16 @@ impl UsageCounter for MessageCounter {
             models: self.sum.models.clone(),
             total: None,
         }
+    }
+}
+
+/// What a message used, as the service reports it.
+pub(super) fn parse_usage(usage: &Value) -> Usage {
+    Usage {
+        input_tokens: usage["input_tokens"].as_u64(),
+        output_tokens: usage["output_tokens"].as_u64(),
+        cache_read_tokens: usage["cache_read_input_tokens"].as_u64(),
+        cache_write_tokens: usage["cache_creation_input_tokens"].as_u64(),
+        ..Usage::default()
     }
 }
