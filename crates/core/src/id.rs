@@ -179,6 +179,11 @@ impl Node {
         std::iter::successors(self.parent(), Self::parent)
     }
 
+    /// This node and the nodes above, nearest first.
+    pub fn line(&self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self.clone()), Self::parent)
+    }
+
     /// Whether this node is `other` or lies below it.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {

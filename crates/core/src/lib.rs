@@ -20,7 +20,7 @@
 //! | what native files call them | [`native_file`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | what a person may change in a plan by hand | [`edit`] |
-//! | which rows a command wants to see | [`needs_of_command`] |
+//! | which rows a command wants to see, and how a store finds them | [`needs_of_command`], [`Selector`], [`table`] |
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
 //! | what has happened, on which branch, and how it is chained | [`event`], [`checkout`], [`journal`] |
 //! | what the read tables must change | [`changed_keys`], [`tables`] |
@@ -87,6 +87,7 @@ pub mod scope;
 pub mod standing;
 pub mod standstill;
 pub mod stuck;
+pub mod table;
 pub mod tables;
 pub mod trouble;
 pub mod trust;
@@ -106,10 +107,11 @@ pub use event::Event;
 pub use id::{AttemptId, CommandId, DecisionId, EventId, Node, RunId, StreamId, TreePosition};
 pub use item::{ItemRow, ItemState, Stage};
 pub use journal::{DecodedRecord, Draft};
-pub use needs::{Need, Needs, Rows, needs_of_command};
+pub use needs::{ColumnCondition, Need, Needs, RowQuery, Rows, Selector, needs_of_command};
 pub use refusal::Refusal;
 pub use run::{RunRow, RunState};
 
 pub use row::{Key, Row};
+pub use table::{ColumnValue, ReadTable, TableDescriptor};
 pub use tables::Tables;
 pub use views::{apply_event, changed_keys};

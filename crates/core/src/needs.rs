@@ -1,5 +1,8 @@
 //! Which rows a command wants to see, and the rows as they are handed over.
 
+mod select;
+mod selector;
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -9,6 +12,7 @@ use crate::command::{Command, EditAuthor, ImportPolicy, ImportedFile, ImportedRe
 use crate::decision::Verb;
 use crate::extract::extract_learnings;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
+use crate::journal::Draft;
 use crate::memory::{Memory, MemoryKind};
 use crate::name::{FreeNumbers, NameRange, Space, slug};
 use crate::notification::NotificationSubject;
@@ -16,6 +20,8 @@ use crate::plan::Order;
 use crate::recall::MemoryDocument;
 use crate::standing::StandingCounts;
 use crate::tables::Tables;
+
+pub use self::selector::{ColumnCondition, RowQuery, Selector};
 
 /// One wish for rows. A store loads at least what is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +122,20 @@ pub struct Needs {
     pub streams: Vec<StreamId>,
     /// The rows that its decision reads.
     pub rows: Vec<Need>,
+}
+
+impl Needs {
+    /// Panics, in tests and debug builds, where a decision appends to a stream that
+    /// was not declared: a store locks only the heads of those that were.
+    pub fn check_streams(&self, drafts: &[Draft]) {
+        let undeclared = drafts
+            .iter()
+            .find(|draft| !self.streams.contains(&draft.stream));
+        debug_assert!(
+            undeclared.is_none(),
+            "`written_streams` does not declare the stream of {undeclared:?}"
+        );
+    }
 }
 
 /// The rows that a decision reads, as they are under the store's lock.
@@ -274,8 +294,11 @@ pub fn needs_of_command(command: &Command) -> Needs {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::Standings(*run));
         }
-        Command::StartAttempt { run, node, .. } => {
+        Command::StartAttempt {
+            run, node, attempt, ..
+        } => {
             rows.push(Need::Line(*run, node.clone()));
+            rows.push(Need::Attempt(*attempt));
             rows.push(Need::NamesFrom(Space::Attempt, attempt_name_prefix(node)));
         }
         Command::AnswerAttempt {
@@ -573,4 +596,26 @@ fn add_needs_of_change(rows: &mut Vec<Need>, run: RunId) {
     rows.push(Need::NextDecision);
     rows.push(Need::OpenDecisions(Some(run)));
     rows.push(Need::Leases(run));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    #[test]
+    #[should_panic(expected = "does not declare the stream")]
+    fn a_draft_on_a_stream_that_was_not_declared_is_a_bug() {
+        let paused = Command::AskPause {
+            run: RunId::PROJECT,
+        };
+        let draft = Draft {
+            stream: StreamId::sessions(),
+            event: Event::ItemSkipAsked {
+                run: RunId::PROJECT,
+                node: Node::from_text("a"),
+            },
+        };
+        needs_of_command(&paused).check_streams(&[draft]);
+    }
 }

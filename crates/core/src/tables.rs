@@ -26,6 +26,7 @@ use crate::row::{Key, Row};
 use crate::run::{RunRow, RunState};
 use crate::scope::FileScope;
 use crate::standing::ItemStanding;
+use crate::table::ReadTable;
 use crate::views::{apply_event, changed_keys};
 
 /// Rows by key, with the orders in which they are asked for.
@@ -42,6 +43,19 @@ pub struct Tables {
     claimed: BTreeSet<(RunId, Node)>,
     numbers: BTreeMap<u64, DecisionId>,
     open_attempts: BTreeSet<AttemptId>,
+}
+
+/// What is in a row of that kind; none of another one.
+macro_rules! unpack {
+    ($kind:ident) => {
+        |row| {
+            if let Row::$kind(row) = row {
+                Some(&**row)
+            } else {
+                None
+            }
+        }
+    };
 }
 
 /// So many items in a row that hold up what stands behind them are looked at:
@@ -150,12 +164,6 @@ impl Tables {
         }
     }
 
-    /// The rows from one key up to another, which are of one table where the keys
-    /// are the first ones of two.
-    fn rows_between(&self, first: Key, end: Key) -> impl DoubleEndedIterator<Item = &Row> {
-        self.rows.range(first..end).map(|(_, row)| row)
-    }
-
     /// All rows, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Row)> {
         self.rows.iter()
@@ -164,30 +172,20 @@ impl Tables {
     /// The run of that id.
     #[must_use]
     pub fn run(&self, run: RunId) -> Option<&RunRow> {
-        match self.rows.get(&Key::Run(run)) {
-            Some(Row::Run(row)) => Some(row),
-            Some(_) | None => None,
-        }
+        self.rows.get(&Key::Run(run)).and_then(unpack!(Run))
     }
 
     /// All runs, the oldest first.
     pub fn runs(&self) -> impl Iterator<Item = &RunRow> {
-        self.rows.values().filter_map(|row| {
-            if let Row::Run(run) = row {
-                Some(&**run)
-            } else {
-                None
-            }
-        })
+        self.rows_of_table(ReadTable::Runs).filter_map(unpack!(Run))
     }
 
     /// The item of that node.
     #[must_use]
     pub fn item(&self, run: RunId, node: &Node) -> Option<&ItemRow> {
-        match self.rows.get(&Key::Item(run, node.clone())) {
-            Some(Row::Item(row)) => Some(row),
-            Some(_) | None => None,
-        }
+        self.rows
+            .get(&Key::Item(run, node.clone()))
+            .and_then(unpack!(Item))
     }
 
     /// The item at that place.
@@ -198,23 +196,35 @@ impl Tables {
             .and_then(|node| self.item(run, node))
     }
 
+    /// The rows of a table, in the order of their keys.
+    pub(crate) fn rows_of_table(&self, table: ReadTable) -> impl Iterator<Item = &Row> {
+        self.rows
+            .range(table.first_key()..)
+            .map_while(move |(key, row)| (key.table() == table).then_some(row))
+    }
+
     /// The items of a run, in the order of their nodes: where the order of the
     /// tree does not matter, this is far cheaper than [`Tables::tree`].
     pub fn items(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
-        let first = Key::Item(run, Node::from_text(""));
-        self.rows
-            .range(first..)
-            .map_while(move |(_, row)| match row {
-                Row::Item(item) => Some(&**item).filter(|item| item.run == run),
-                Row::Run(_)
-                | Row::Attempt(_)
-                | Row::Decision(_)
-                | Row::Entry(_)
-                | Row::Blocker(_)
-                | Row::Memory(_)
-                | Row::Name(_)
-                | Row::Face(_) => None,
-            })
+        self.item_rows(run).filter_map(unpack!(Item))
+    }
+
+    /// The same as rows.
+    pub(crate) fn item_rows(&self, run: RunId) -> impl Iterator<Item = &Row> {
+        let rows = self.rows.range(Key::Item(run, Node::from_text(""))..);
+        rows.take_while(move |(key, _)| matches!(key, Key::Item(of, _) if *of == run))
+            .map(|(_, row)| row)
+    }
+
+    /// The items of a run that depend on one, or on one above it.
+    pub fn items_waiting_for<'t>(
+        &'t self,
+        run: RunId,
+        node: &'t Node,
+    ) -> impl Iterator<Item = &'t ItemRow> {
+        let depends =
+            move |item: &&ItemRow| item.plan.depends_on.iter().any(|on| node.is_within(on));
+        self.items(run).filter(depends)
     }
 
     /// The items of a run, in tree order.
@@ -347,8 +357,7 @@ impl Tables {
     #[must_use]
     pub fn open_items_beside(&self, run: RunId, node: &Node) -> Vec<Node> {
         let mut found = Vec::new();
-        let line = std::iter::once(node.clone()).chain(node.ancestors());
-        for row in line.filter_map(|node| self.item(run, &node)) {
+        for row in node.line().filter_map(|node| self.item(run, &node)) {
             let above = row.plan.place.parent();
             let mut holding = 0;
             for sibling in self.open_children(run, &above) {
@@ -518,10 +527,9 @@ impl Tables {
     /// The attempt of that id.
     #[must_use]
     pub fn attempt(&self, attempt: AttemptId) -> Option<&AttemptRow> {
-        match self.rows.get(&Key::Attempt(attempt)) {
-            Some(Row::Attempt(row)) => Some(row),
-            Some(_) | None => None,
-        }
+        self.rows
+            .get(&Key::Attempt(attempt))
+            .and_then(unpack!(Attempt))
     }
 
     /// All attempts, the oldest first.
@@ -535,13 +543,8 @@ impl Tables {
     /// All attempts, by id: in no order of time, because those that were taken
     /// from files have ids that are made of their words.
     pub fn attempts(&self) -> impl Iterator<Item = &AttemptRow> {
-        self.rows.values().filter_map(|row| {
-            if let Row::Attempt(attempt) = row {
-                Some(&**attempt)
-            } else {
-                None
-            }
-        })
+        self.rows_of_table(ReadTable::Attempts)
+            .filter_map(unpack!(Attempt))
     }
 
     /// The attempts without an outcome.
@@ -552,10 +555,9 @@ impl Tables {
     /// The decision of that id.
     #[must_use]
     pub fn decision(&self, decision: DecisionId) -> Option<&DecisionRow> {
-        match self.rows.get(&Key::Decision(decision)) {
-            Some(Row::Decision(row)) => Some(row),
-            Some(_) | None => None,
-        }
+        self.rows
+            .get(&Key::Decision(decision))
+            .and_then(unpack!(Decision))
     }
 
     /// All decisions, by number.
@@ -585,60 +587,37 @@ impl Tables {
 
     /// All entries, in the order in which they were stored: what was taken from
     /// a file may have happened before what stands before it.
-    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &EntryRow> {
-        self.rows_between(Key::Entry(0), Key::Blocker(None, None))
-            .filter_map(|row| {
-                if let Row::Entry(entry) = row {
-                    Some(&**entry)
-                } else {
-                    None
-                }
-            })
+    pub fn entries(&self) -> impl Iterator<Item = &EntryRow> {
+        self.rows_of_table(ReadTable::Entries)
+            .filter_map(unpack!(Entry))
     }
 
     /// What blocks a task, unless something has completed it since.
     #[must_use]
     pub fn blocker(&self, spec: &Option<String>, task_id: &Option<String>) -> Option<&BlockerRow> {
-        match self.rows.get(&Key::Blocker(spec.clone(), task_id.clone())) {
-            Some(Row::Blocker(row)) => Some(row),
-            Some(_) | None => None,
-        }
+        self.rows
+            .get(&Key::Blocker(spec.clone(), task_id.clone()))
+            .and_then(unpack!(Blocker))
     }
 
     /// The blocked tasks that nothing has completed since.
     pub fn blockers(&self) -> impl Iterator<Item = &BlockerRow> {
-        self.rows_between(Key::Blocker(None, None), Key::Memory(String::new()))
-            .filter_map(|row| {
-                if let Row::Blocker(blocker) = row {
-                    Some(&**blocker)
-                } else {
-                    None
-                }
-            })
+        self.rows_of_table(ReadTable::Blockers)
+            .filter_map(unpack!(Blocker))
     }
 
     /// Everything remembered, by id.
     pub fn memories(&self) -> impl Iterator<Item = &MemoryRow> {
-        self.rows_between(
-            Key::Memory(String::new()),
-            Key::Name(Space::ALL[0], String::new()),
-        )
-        .filter_map(|row| {
-            if let Row::Memory(memory) = row {
-                Some(&**memory)
-            } else {
-                None
-            }
-        })
+        self.rows_of_table(ReadTable::Memory)
+            .filter_map(unpack!(Memory))
     }
 
     /// What is remembered under that id.
     #[must_use]
     pub fn find_memory(&self, id: &str) -> Option<&MemoryRow> {
-        match self.rows.get(&Key::Memory(id.to_owned())) {
-            Some(Row::Memory(row)) => Some(row),
-            Some(_) | None => None,
-        }
+        self.rows
+            .get(&Key::Memory(id.to_owned()))
+            .and_then(unpack!(Memory))
     }
 
     /// The numbers that are free for memories of that kind, if all are here, for
@@ -654,10 +633,9 @@ impl Tables {
     /// What a name names.
     #[must_use]
     pub fn find_name(&self, space: Space, name: &str) -> Option<&NameRow> {
-        match self.rows.get(&Key::Name(space, name.to_owned())) {
-            Some(Row::Name(row)) => Some(row),
-            Some(_) | None => None,
-        }
+        self.rows
+            .get(&Key::Name(space, name.to_owned()))
+            .and_then(unpack!(Name))
     }
 
     /// The names of a space that begin so, in their order.
@@ -666,39 +644,23 @@ impl Tables {
         space: Space,
         start: &'t str,
     ) -> impl Iterator<Item = &'t NameRow> {
-        let names = self.rows.range(Key::Name(space, start.to_owned())..);
-        names
-            .map_while(|(_, row)| match row {
-                Row::Name(row) => Some(&**row),
-                Row::Run(_)
-                | Row::Item(_)
-                | Row::Attempt(_)
-                | Row::Decision(_)
-                | Row::Entry(_)
-                | Row::Blocker(_)
-                | Row::Memory(_)
-                | Row::Face(_) => None,
-            })
+        let rows = self.rows.range(Key::Name(space, start.to_owned())..);
+        rows.map(|(_, row)| row)
+            .map_while(unpack!(Name))
             .take_while(move |row| row.space == space && row.name.starts_with(start))
     }
 
     /// Every native file that is or was a face, by path.
     pub fn native_files(&self) -> impl Iterator<Item = &NativeFileRow> {
-        self.rows.values().filter_map(|row| {
-            if let Row::Face(face) = row {
-                Some(&**face)
-            } else {
-                None
-            }
-        })
+        self.rows_of_table(ReadTable::Faces)
+            .filter_map(unpack!(Face))
     }
 
     /// The entry at that position of the stream of the sessions.
     #[must_use]
     pub fn entry(&self, position: u64) -> Option<&EntryRow> {
-        match self.rows.get(&Key::Entry(position)) {
-            Some(Row::Entry(row)) => Some(row),
-            Some(_) | None => None,
-        }
+        self.rows
+            .get(&Key::Entry(position))
+            .and_then(unpack!(Entry))
     }
 }

@@ -326,16 +326,12 @@ impl Sim {
     /// What a runner reads when it begins.
     fn picture(&self) -> Tables {
         let run = self.world.run;
-        let mut tables = Tables::default();
-        for need in [
+        let needs = [
             Need::Run(run),
             Need::Tree(run),
             Need::OpenAttempts(Some(run)),
-        ] {
-            let rows = self.world.wanted(&need);
-            rows.into_iter().for_each(|row| tables.insert(row));
-        }
-        tables
+        ];
+        self.world.tables.select_rows(&needs, self.world.now)
     }
 
     /// How many items may be worked on at once. Where agents lie about one

@@ -8,8 +8,7 @@ use piton_core::event::{AttemptEvent, DecisionEvent, ItemEvent, RunEvent};
 use piton_core::evidence::{Baseline, ClaimSettings, Evidence};
 use piton_core::gate::{Gate, GateReport};
 use piton_core::memory::MemoryKind;
-use piton_core::name::{FreeNumbers, NameRange, Space, entry_prefix};
-use piton_core::recall::TableIndex;
+use piton_core::name::{FreeNumbers, NameRange};
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
@@ -28,9 +27,8 @@ use piton_core::standing::{StandingCounts, state_of_run};
 use piton_core::wait::Wait;
 use piton_core::{
     Actor, AttemptId, CallerFacts, Command, CommandId, DecisionId, DecisionKind, DecodedRecord,
-    Draft, Event, EventId, HolderLiveness, ItemRow, ItemState, Key, Need, Node, Outcome, Refusal,
-    Role, Row, Rows, RunId, RunRow, RunState, Stage, Tables, TreePosition, Verb, decide,
-    needs_of_command,
+    Draft, Event, EventId, HolderLiveness, ItemRow, ItemState, Need, Node, Outcome, Refusal, Role,
+    Rows, RunId, RunRow, RunState, Stage, Tables, TreePosition, Verb, decide, needs_of_command,
 };
 use uuid::Uuid;
 
@@ -298,10 +296,7 @@ impl World {
             Need::OpenDecisions(Some(self.run)),
         ];
         if let Some(backing) = &self.backing {
-            let mut model = Tables::default();
-            for row in needs.iter().flat_map(|need| self.wanted(need)) {
-                model.insert(row);
-            }
+            let model = self.tables.select_rows(&needs, self.now);
             assert_eq!(backing.load(&needs), model, "the rows of the store");
         }
     }
@@ -339,7 +334,7 @@ impl World {
 
     fn rows(&self, wanted: &[Need]) -> Rows {
         let mut rows = Rows {
-            tables: Tables::default(),
+            tables: self.tables.select_rows(wanted, self.now),
             now: self.now,
             next_decision: NOT_ASKED_FOR,
             leases: BTreeMap::new(),
@@ -354,13 +349,8 @@ impl World {
                 Need::FreeNumbers => rows.free_numbers = self.free_numbers(),
                 Need::Standings(run) => {
                     rows.standings = Some(StandingCounts::count_items(self.tables.tree(*run)));
-                    let first = self.tables.first_in_trouble(*run);
-                    first.for_each(|item| rows.tables.insert(Row::Item(Box::new(item.clone()))));
                 }
-                _ => self
-                    .wanted(need)
-                    .into_iter()
-                    .for_each(|row| rows.tables.insert(row)),
+                _ => {}
             }
         }
         rows
@@ -368,11 +358,6 @@ impl World {
 
     fn free_numbers(&self) -> [FreeNumbers; piton_core::memory::KINDS] {
         std::array::from_fn(|nth| self.tables.free_numbers(MemoryKind::ALL[nth]))
-    }
-
-    fn names_from(&self, space: Space, start: &str) -> Vec<Row> {
-        let fits = self.tables.names_with_prefix(space, start);
-        fits.map(|row| Row::Name(Box::new(row.clone()))).collect()
     }
 
     fn all_rows(&self) -> Rows {
@@ -384,177 +369,6 @@ impl World {
             free_numbers: self.free_numbers(),
             naming: NameRange::ALONE,
             standings: Some(StandingCounts::count_items(self.tables.tree(self.run))),
-        }
-    }
-
-    /// The rows of one wish, and none besides.
-    pub fn wanted(&self, need: &Need) -> Vec<Row> {
-        let item = |row: &ItemRow| Row::Item(Box::new(row.clone()));
-        let below = |run: &RunId, top: &Node| -> Vec<Row> {
-            self.tables.item(*run, top).map_or_else(Vec::new, |top| {
-                self.tables
-                    .subtree(*run, &top.plan.place)
-                    .map(item)
-                    .collect()
-            })
-        };
-        let get = |key: Key| self.tables.get(&key).cloned();
-        match need {
-            Need::Run(run) => get(Key::Run(*run)).into_iter().collect(),
-            Need::RunNamed(name) => {
-                let named = self.tables.runs().filter(|run| run.name == *name);
-                named.map(|run| Row::Run(Box::new(run.clone()))).collect()
-            }
-            Need::Line(run, node) => std::iter::once(node.clone())
-                .chain(node.ancestors())
-                .filter_map(|node| get(Key::Item(*run, node)))
-                .collect(),
-            Need::Subtree(run, node) => below(run, node),
-            Need::Tree(run) => self.tables.tree(*run).map(item).collect(),
-            Need::FailureTree(run) => {
-                let policy = self.tables.run(*run).map(|row| &row.plan.policy);
-                let wanted = policy.is_some_and(|policy| policy.on_dependency_failure.is_some());
-                let items = self.tables.tree(*run).filter(|_| wanted);
-                items.map(item).collect()
-            }
-            Need::Dependents(run, node) => {
-                let line: Vec<_> = std::iter::once(node.clone())
-                    .chain(node.ancestors())
-                    .collect();
-                let waits = |item: &&ItemRow| {
-                    item.plan
-                        .depends_on
-                        .iter()
-                        .any(|other| line.contains(other))
-                };
-                self.tables
-                    .tree(*run)
-                    .filter(waits)
-                    .flat_map(|item| {
-                        let on = item.plan.depends_on.iter();
-                        let on = on.filter_map(|on| get(Key::Item(*run, on.clone())));
-                        below(run, &item.node).into_iter().chain(on)
-                    })
-                    .collect()
-            }
-            Need::Successors(run, node) => {
-                let beside = self.tables.open_items_beside(*run, node);
-                let others = beside.iter().filter(|other| !node.is_within(other));
-                let mut rows: Vec<Row> = others.flat_map(|other| below(run, other)).collect();
-                let waiting = self.tables.tree(*run);
-                let waits =
-                    |item: &&ItemRow| item.plan.depends_on.iter().any(|on| node.is_within(on));
-                let waiting = waiting.filter(waits).flat_map(|item| {
-                    let beside = self.tables.open_items_beside(*run, &item.node).into_iter();
-                    beside
-                        .chain(item.node.ancestors())
-                        .chain([item.node.clone()])
-                });
-                let line = beside
-                    .iter()
-                    .cloned()
-                    .chain(node.ancestors())
-                    .chain(waiting);
-                rows.extend(line.filter_map(|node| get(Key::Item(*run, node))));
-                let on: Vec<Node> = rows.iter().flat_map(depends_on).collect();
-                rows.extend(on.into_iter().filter_map(|on| get(Key::Item(*run, on))));
-                rows
-            }
-            Need::Attempt(attempt) => get(Key::Attempt(*attempt)).into_iter().collect(),
-            Need::OpenAttempts(run) => {
-                let open = self.tables.open_attempts();
-                let open = open.filter(|row| run.is_none_or(|run| row.run == run));
-                open.map(|row| Row::Attempt(Box::new(row.clone())))
-                    .collect()
-            }
-            Need::AttemptsAt(run, node) => {
-                let at = self.tables.attempts();
-                let at = at.filter(|row| row.run == *run && row.node == *node);
-                at.map(|row| Row::Attempt(Box::new(row.clone()))).collect()
-            }
-            Need::AttemptsOf(run) => {
-                let of_run = self.tables.attempts().filter(|row| row.run == *run);
-                let rows = of_run.map(|row| Row::Attempt(Box::new(row.clone())));
-                rows.collect()
-            }
-            Need::Decision(decision) => get(Key::Decision(*decision)).into_iter().collect(),
-            Need::Runs => {
-                let runs = self.tables.runs();
-                runs.map(|row| Row::Run(Box::new(row.clone()))).collect()
-            }
-            Need::Decisions(run) => {
-                let of_run = self.tables.decisions().filter(|row| row.run == *run);
-                of_run
-                    .map(|row| Row::Decision(Box::new(row.clone())))
-                    .collect()
-            }
-            Need::OpenDecisions(Some(run)) => {
-                let open = self.tables.open_decisions(*run);
-                open.map(|row| Row::Decision(Box::new(row.clone())))
-                    .collect()
-            }
-            Need::OpenDecisions(None) => {
-                let open = self.tables.decisions();
-                let open = open.filter(|row| row.verdict.is_none());
-                open.map(|row| Row::Decision(Box::new(row.clone())))
-                    .collect()
-            }
-            Need::Blocker { spec, task_id } => get(Key::Blocker(spec.clone(), task_id.clone()))
-                .into_iter()
-                .collect(),
-            Need::Name(space, name) => {
-                let row = self.tables.find_name(*space, name);
-                row.into_iter()
-                    .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.target_key()])
-                    .filter_map(get)
-                    .collect()
-            }
-            Need::NamesFrom(space, start) => self.names_from(*space, start),
-            Need::NamedFrom(space, start) => {
-                let names = self.tables.names_with_prefix(*space, start);
-                names
-                    .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.target_key()])
-                    .filter_map(get)
-                    .collect()
-            }
-            Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
-            Need::Memory(id) => get(Key::Memory(id.clone())).into_iter().collect(),
-            Need::Face(path) => get(Key::Face(path.clone())).into_iter().collect(),
-            Need::LastItem(run) => {
-                let last = self.tables.tree(*run).last();
-                last.into_iter()
-                    .flat_map(|last| {
-                        std::iter::once(last.node.clone()).chain(last.node.ancestors())
-                    })
-                    .filter_map(|node| get(Key::Item(*run, node)))
-                    .collect()
-            }
-            Need::Memories(None) => {
-                let all = self.tables.memories();
-                all.filter_map(|row| get(Key::Memory(row.id.clone())))
-                    .collect()
-            }
-            Need::Blockers => {
-                let all = self.tables.blockers();
-                all.filter_map(|row| get(Key::Blocker(row.spec.clone(), row.task_id.clone())))
-                    .collect()
-            }
-            Need::MemoriesNear(tokens) => {
-                let near = TableIndex::from_tables(&self.tables).nearest_memories(tokens);
-                let near = near.into_iter().map(Key::Memory);
-                near.filter_map(get).collect()
-            }
-            Need::NextDecision
-            | Need::FreeNumbers
-            | Need::Memories(Some(_))
-            | Need::RecentAttempts(_)
-            | Need::Faces
-            | Need::Standings(_)
-            | Need::Entry(_)
-            | Need::Leases(_)
-            | Need::DecisionNumbered(_)
-            | Need::RecentEntries(_)
-            | Need::LastEntry(_) => panic!("no command asks for {need:?}"),
         }
     }
 
@@ -1199,14 +1013,6 @@ pub fn needs_human(question: &str) -> Report {
             details: None,
         }),
         ..Report::with_outcome(Outcome::NeedsHuman)
-    }
-}
-
-/// What came of an attempt, also while its outcome waits for a check.
-fn depends_on(row: &Row) -> Vec<Node> {
-    match row {
-        Row::Item(item) => item.plan.depends_on.clone(),
-        _ => Vec::new(),
     }
 }
 

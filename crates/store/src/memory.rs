@@ -3,8 +3,6 @@
 //! It keeps nothing on disk, and otherwise everything that [`crate::Store`]
 //! promises. Clones share what is stored.
 
-mod select;
-
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,9 +15,8 @@ use piton_core::name::NameRange;
 use piton_core::recall::{CandidateSet, Query, TableIndex};
 use piton_core::redact::Redactor;
 use piton_core::standing::StandingCounts;
-use piton_core::{CallerFacts, Command, Need, Rows, Tables, decide, needs_of_command};
+use piton_core::{CallerFacts, Command, Draft, Need, Rows, Tables, decide, needs_of_command};
 
-use self::select::select_rows;
 use crate::audit::Audit;
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::seal::{
@@ -95,7 +92,7 @@ impl MemoryState {
             }
         }
         Rows {
-            tables: select_rows(&self.tables, wanted, now),
+            tables: self.tables.select_rows(wanted, now),
             now,
             next_decision: self.tables.next_decision_number(),
             leases,
@@ -157,6 +154,11 @@ impl Store for MemoryStore {
         let now = commit_time(&*self.clock, &heads);
         let rows = kept.select_rows(&wanted.rows, now);
         let drafts = decide(&rows, command, facts)?;
+        wanted.check_streams(&drafts);
+        for Draft { stream, .. } in &drafts {
+            let head = || kept.stream_head(stream);
+            heads.entry(stream.clone()).or_insert_with(head);
+        }
         let sealer = Sealer {
             clock: &*self.clock,
             redactor: &self.redactor,

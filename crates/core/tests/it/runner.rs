@@ -14,7 +14,7 @@ use piton_core::policy::{Limits, Policy, RetryPolicy};
 use piton_core::run::Pause;
 use piton_core::run_loop::{Effect, Input, RunLoop, RunLoopEnding, RunLoopOptions};
 use piton_core::trouble::Trouble;
-use piton_core::{Command, DecodedRecord, ItemState, Need, Node, Outcome, RunState, Tables, Verb};
+use piton_core::{Command, DecodedRecord, ItemState, Need, Node, Outcome, RunState, Verb};
 
 use crate::world::{World, failure, needs_human, node, tried_once};
 
@@ -39,15 +39,12 @@ impl Bench {
         let token = world.start_within(limits);
         world.holder_gone = false;
         let run = world.run;
-        let mut tables = Tables::default();
-        for need in [
+        let needs = [
             Need::Run(run),
             Need::Tree(run),
             Need::OpenAttempts(Some(run)),
-        ] {
-            let rows = world.wanted(&need);
-            rows.into_iter().for_each(|row| tables.insert(row));
-        }
+        ];
+        let tables = world.tables.select_rows(&needs, world.now);
         let seen = world.journal.len();
         Self {
             runner: RunLoop::new(run, token, options, tables),
