@@ -16,6 +16,8 @@ mod refold;
 mod row_groups;
 mod rows;
 mod schema;
+#[cfg(feature = "failpoints")]
+mod trace;
 mod verify;
 
 use std::fmt;
@@ -454,7 +456,7 @@ impl Store for SqliteStore {
 
     fn load_rows(&self, needs: &[Need]) -> Result<Rows, StoreFault> {
         let now = truncate_to_micros(self.options.clock.now());
-        self.read_in_transaction(|connection| load::load_rows(connection, needs, now))
+        self.read_in_transaction(|connection| Ok(load::load_rows(connection, needs, now)?.rows))
     }
 
     fn recall_candidates(&self, query: &Query) -> Result<CandidateSet, StoreFault> {

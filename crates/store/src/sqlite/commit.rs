@@ -8,17 +8,29 @@ use piton_core::journal::DecodedRecord;
 use piton_core::memory::Memory;
 use piton_core::name::NameRange;
 use piton_core::{
-    CallerFacts, Command, Event, Key, Tables, apply_event, changed_keys, decide, needs_of_command,
+    CallerFacts, Command, Event, Key, apply_event, changed_keys, decide, needs_of_command,
 };
-use rusqlite::{Connection, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
 
-use super::journal::{append_event, events_of_command, find_head, upsert_head};
-use super::load::load_rows;
-use super::rows::{find_row, to_sqlite_integer, update_row};
+use super::journal::{append_events, events_of_command, parse_head, upsert_head};
+use super::load::{LoadedRows, load_keys, load_rows};
+use super::rows::{RowWriter, to_sqlite_integer};
 use super::{StoreOptions, fault};
 use crate::failpoint;
 use crate::seal::{Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event};
 use crate::store::{CommitError, CommitOutcome, FaultKind, StoreFault};
+
+/// So many rows are changed at a time.
+const CHANGES_MAX: usize = 64;
+
+/// The streams that may be appended to: their numbers, as far as they have one,
+/// and their heads.
+#[derive(Default)]
+struct LockedStreams {
+    ids: BTreeMap<StreamId, i64>,
+    heads: Heads,
+}
 
 /// A commit within the write transaction that is open.
 pub(super) struct CommitTransaction<'c> {
@@ -39,24 +51,27 @@ impl CommitTransaction<'_> {
         command: &Command,
         facts: &CallerFacts,
     ) -> Result<CommitOutcome, CommitError> {
-        if let Some(events) = self.events_of_earlier_commit(id)? {
+        let wanted = needs_of_command(command);
+        let mut locked = LockedStreams::default();
+        let is_repeated = self.lock_streams(id, &wanted.streams, &mut locked);
+        if is_repeated.map_err(|error| self.write_fault(error))? {
             return Ok(CommitOutcome {
-                events,
+                events: self.events_of_earlier_commit(id)?,
                 repeated: true,
             });
         }
-        let wanted = needs_of_command(command);
-        let (mut ids, mut heads) = (BTreeMap::new(), Heads::new());
-        for stream in &wanted.streams {
-            self.lock_stream(stream, &mut ids, &mut heads)?;
-        }
-        let now = commit_time(&*self.options.clock, &heads);
-        let rows = load_rows(self.connection, &wanted.rows, now)
+        let now = commit_time(&*self.options.clock, &locked.heads);
+        let loaded = load_rows(self.connection, &wanted.rows, now)
             .map_err(|error| self.write_fault(error))?;
-        let drafts = decide(&rows, command, facts)?;
+        let drafts = decide(&loaded.rows, command, facts)?;
         failpoint::point("commit.decided");
-        for draft in &drafts {
-            self.lock_stream(&draft.stream, &mut ids, &mut heads)?;
+        wanted.check_streams(&drafts);
+        let mut undeclared: Vec<StreamId> =
+            drafts.iter().map(|draft| draft.stream.clone()).collect();
+        undeclared.retain(|stream| !locked.heads.contains_key(stream));
+        if !undeclared.is_empty() {
+            self.lock_streams(id, &undeclared, &mut locked)
+                .map_err(|error| self.write_fault(error))?;
         }
         let sealer = Sealer {
             clock: &*self.options.clock,
@@ -65,8 +80,8 @@ impl CommitTransaction<'_> {
             actor: &facts.actor,
             checkout: facts.checkout.as_ref(),
         };
-        let events = sealer.seal(drafts, now, &mut heads);
-        self.store_events(&events, &mut ids, &heads, &rows.tables)
+        let events = sealer.seal(drafts, now, &mut locked.heads);
+        self.store_events(&events, &mut locked, &loaded)
             .map_err(|error| self.write_fault(error))?;
         Ok(CommitOutcome {
             events,
@@ -75,15 +90,9 @@ impl CommitTransaction<'_> {
     }
 
     /// What an earlier commit with this id stored.
-    fn events_of_earlier_commit(
-        &self,
-        id: CommandId,
-    ) -> Result<Option<Vec<DecodedRecord>>, CommitError> {
+    fn events_of_earlier_commit(&self, id: CommandId) -> Result<Vec<DecodedRecord>, CommitError> {
         let records =
             events_of_command(self.connection, id).map_err(|error| self.write_fault(error))?;
-        if records.is_empty() {
-            return Ok(None);
-        }
         let read = |record: piton_core::journal::Record| {
             let event = record.decode_event().map_err(|error| {
                 let what = format!("cannot repeat what command {id} stored");
@@ -91,41 +100,50 @@ impl CommitTransaction<'_> {
             })?;
             Ok(DecodedRecord { record, event })
         };
-        records
-            .into_iter()
-            .map(read)
-            .collect::<Result<_, CommitError>>()
-            .map(Some)
+        records.into_iter().map(read).collect()
     }
 
-    fn lock_stream(
+    /// Reads the heads of the streams; whether the command was carried out before.
+    fn lock_streams(
         &self,
-        stream: &StreamId,
-        ids: &mut BTreeMap<StreamId, i64>,
-        heads: &mut Heads,
-    ) -> Result<(), CommitError> {
-        if heads.contains_key(stream) {
-            return Ok(());
+        id: CommandId,
+        streams: &[StreamId],
+        locked: &mut LockedStreams,
+    ) -> rusqlite::Result<bool> {
+        let heads = " UNION ALL SELECT id, count, hash, time, name FROM streams WHERE name = +?";
+        let sql = format!(
+            "SELECT NULL, NULL, NULL, NULL, NULL \
+             WHERE EXISTS (SELECT 1 FROM events WHERE command = +?){}",
+            heads.repeat(streams.len())
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let id = Value::Blob(id.0.as_bytes().to_vec());
+        let names = streams.iter().map(|stream| Value::Text(stream.to_string()));
+        let mut found = statement.query(params_from_iter(std::iter::once(id).chain(names)))?;
+        while let Some(row) = found.next()? {
+            let Some(name) = row.get::<_, Option<String>>(4)? else {
+                return Ok(true);
+            };
+            let stream = StreamId::from_stored(name);
+            locked.ids.insert(stream.clone(), row.get(0)?);
+            locked
+                .heads
+                .insert(stream.clone(), parse_head(stream, row)?);
         }
-        match find_head(self.connection, stream).map_err(|error| self.write_fault(error))? {
-            Some((id, head)) => {
-                ids.insert(stream.clone(), id);
-                heads.insert(stream.clone(), head);
-            }
-            None => {
-                heads.insert(stream.clone(), empty_head(stream.clone()));
-            }
+        for stream in streams {
+            let new = || empty_head(stream.clone());
+            locked.heads.entry(stream.clone()).or_insert_with(new);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn store_events(
         &self,
         events: &[DecodedRecord],
-        ids: &mut BTreeMap<StreamId, i64>,
-        heads: &Heads,
-        loaded: &Tables,
+        locked: &mut LockedStreams,
+        loaded: &LoadedRows,
     ) -> rusqlite::Result<()> {
+        let LockedStreams { ids, heads } = locked;
         for (stream, head) in heads {
             if events.iter().any(|event| event.record.stream == *stream) {
                 let id = upsert_head(self.connection, ids.get(stream).copied(), head)?;
@@ -133,8 +151,10 @@ impl CommitTransaction<'_> {
             }
         }
         failpoint::point("commit.head");
+        let records = events.iter().map(|event| &event.record);
+        let records = records.map(|record| (ids[&record.stream], record));
+        append_events(self.connection, records)?;
         for DecodedRecord { record, event } in events {
-            append_event(self.connection, ids[&record.stream], record)?;
             if let Some(change) = lease_change_of_event(event, record.stamp.time) {
                 self.apply_lease_change(&change)?;
             }
@@ -149,25 +169,32 @@ impl CommitTransaction<'_> {
     }
 
     /// Brings the views up to date: each row is read once and written once,
-    /// however many of the events change it, and one row is held at a time.
-    fn fold_into_views(&self, events: &[DecodedRecord], loaded: &Tables) -> rusqlite::Result<()> {
+    /// however many of the events change it, and a few rows are held at a time.
+    fn fold_into_views(
+        &self,
+        events: &[DecodedRecord],
+        loaded: &LoadedRows,
+    ) -> rusqlite::Result<()> {
         let mut changes: BTreeMap<Key, Vec<&DecodedRecord>> = BTreeMap::new();
         for recorded in events {
             for key in changed_keys(&recorded.event, &recorded.record.stamp) {
                 changes.entry(key).or_default().push(recorded);
             }
         }
-        for (key, events) in changes {
-            let before = match loaded.get(&key) {
-                Some(row) => Some(row.clone()),
-                None => find_row(self.connection, &key)?,
-            };
-            let now = events.into_iter().fold(before.clone(), |row, recorded| {
-                apply_event(&key, row, &recorded.event, &recorded.record.stamp)
-            });
-            update_row(self.connection, &key, before.as_ref(), now.as_ref())?;
+        let changes: Vec<(Key, Vec<&DecodedRecord>)> = changes.into_iter().collect();
+        let mut writer = RowWriter::new(self.connection);
+        for some in changes.chunks(CHANGES_MAX) {
+            let keys = some.iter().map(|(key, _)| key);
+            let stored = load_keys(self.connection, keys.filter(|key| !loaded.knows(key)))?;
+            for (key, events) in some {
+                let before = loaded.rows.tables.get(key).or_else(|| stored.get(key));
+                let now = events.iter().fold(before.cloned(), |row, recorded| {
+                    apply_event(key, row, &recorded.event, &recorded.record.stamp)
+                });
+                writer.update_row(key, before, now.as_ref())?;
+            }
         }
-        Ok(())
+        writer.finish()
     }
 
     /// Notes that the number of a memory is taken.

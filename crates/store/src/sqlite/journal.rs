@@ -8,11 +8,11 @@ use piton_core::Actor;
 use piton_core::checkout::Checkout;
 use piton_core::id::{CommandId, EventId, StreamId};
 use piton_core::journal::{EventStamp, Record};
-use rusqlite::types::FromSqlError;
+use rusqlite::types::{FromSqlError, Value};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use uuid::Uuid;
 
-use super::rows::to_sqlite_integer;
+use super::rows::{insert_rows, to_sqlite_integer};
 use crate::store::{Cursor, StreamHead};
 
 /// What a statement selects for [`parse_record`], of `events` and of `streams` as `s`.
@@ -36,7 +36,7 @@ pub(super) fn find_head(
         .optional()
 }
 
-fn parse_head(stream: StreamId, row: &Row<'_>) -> Result<StreamHead> {
+pub(super) fn parse_head(stream: StreamId, row: &Row<'_>) -> Result<StreamHead> {
     Ok(StreamHead {
         stream,
         count: unsigned_column(row, 1)?,
@@ -91,23 +91,30 @@ pub(super) fn upsert_head(
     }
 }
 
-/// Appends an event to the stream of that number.
-pub(super) fn append_event(connection: &Connection, stream: i64, record: &Record) -> Result<()> {
+/// Appends events, each beside the number of its stream, in their order.
+pub(super) fn append_events<'r>(
+    connection: &Connection,
+    events: impl Iterator<Item = (i64, &'r Record)>,
+) -> Result<()> {
     let sql = "INSERT INTO events (stream, position, id, time, actor, kind, version, body, command, hash) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    connection.prepare_cached(sql)?.execute(params![
-        stream,
-        to_sqlite_integer(record.stamp.position),
-        record.stamp.id.0.as_bytes().as_slice(),
-        record.stamp.time.as_microsecond(),
-        record.stamp.actor.to_string(),
-        record.kind,
-        record.version,
-        record.body,
-        record.command.0.as_bytes().as_slice(),
-        record.hash,
-    ])?;
-    Ok(())
+               VALUES ";
+    let rows: Vec<Vec<Value>> = events
+        .map(|(stream, record)| {
+            vec![
+                stream.into(),
+                to_sqlite_integer(record.stamp.position).into(),
+                Value::Blob(record.stamp.id.0.as_bytes().to_vec()),
+                record.stamp.time.as_microsecond().into(),
+                record.stamp.actor.to_string().into(),
+                record.kind.clone().into(),
+                record.version.into(),
+                record.body.clone().into(),
+                Value::Blob(record.command.0.as_bytes().to_vec()),
+                Value::Blob(record.hash.to_vec()),
+            ]
+        })
+        .collect();
+    insert_rows(connection, sql, "", &rows)
 }
 
 /// Reads the columns of [`record_columns`].

@@ -9,7 +9,7 @@ use piton_core::id::StreamId;
 use rusqlite::{Connection, Result, Row};
 
 use super::journal::{ALL, parse_record};
-use super::rows::{TABLES, update_row};
+use super::rows::{RowWriter, TABLES};
 
 /// Folds the whole journal into the tables of the views.
 ///
@@ -19,17 +19,18 @@ pub(super) fn refold_views(connection: &Connection) -> Result<()> {
     let Some(fold) = fold_journal(connection)? else {
         return Ok(());
     };
-    for table in &TABLES {
+    for table in TABLES.iter() {
         connection.execute(&format!("DELETE FROM {}", table.name), [])?;
     }
     connection.execute_batch(
         "DELETE FROM dependencies; DELETE FROM postings; DELETE FROM tokens; \
          DELETE FROM documents; UPDATE totals SET documents = 0, tenths = 0",
     )?;
+    let mut writer = RowWriter::new(connection);
     for (key, row) in fold.iter() {
-        update_row(connection, key, None, Some(row))?;
+        writer.update_row(key, None, Some(row))?;
     }
-    Ok(())
+    writer.finish()
 }
 
 fn fold_journal(connection: &Connection) -> Result<Option<Tables>> {

@@ -1,142 +1,81 @@
 //! Rows of the views, as columns and back.
 //!
-//! `body` is the whole row as JSON; the other columns repeat what is asked
-//! for, and are made from the row by [`columns_of_row`] alone, so that `verify` can
-//! say whether they agree.
+//! `body` is the whole row as JSON; the other columns repeat what is asked for
+//! ([`piton_core::TableDescriptor`]), so that `verify` can say whether they agree.
+//! All SQL about rows is made of the descriptors.
 
-use piton_core::{Key, Row};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use piton_core::{ColumnValue, Key, ReadTable, Row};
 use rusqlite::types::{FromSqlError, Value};
-use rusqlite::{Connection, OptionalExtension, Result, params, params_from_iter};
+use rusqlite::{Connection, Result, params, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::index;
 
-/// A table of a view.
+/// So many rows are written by one statement.
+const ROWS_MAX: usize = 16;
+
+/// A table of a view, with the SQL that writes its rows.
 pub(super) struct Table {
     pub(super) name: &'static str,
     /// Its columns except `body`, in the order of [`columns_of_row`].
-    pub(super) columns: &'static str,
-    /// How many of these form the key.
-    keys: usize,
-    get: &'static str,
-    insert: &'static str,
-    delete: &'static str,
-    set_body: &'static str,
+    pub(super) columns: String,
+    /// Up to the values of the rows to be written.
+    insert: String,
+    /// What becomes of a row that is there: all of it changes, or its body alone.
+    upsert: String,
+    upsert_body: String,
+    delete: String,
 }
 
-macro_rules! table {
-    ($name:literal, keys: $($key:literal),+; others: $($other:literal),*) => {
-        Table {
-            name: $name,
-            columns: concat!(table!(@list $($key),+ $(, $other)*)),
-            keys: [$($key),+].len(),
-            get: concat!("SELECT body FROM ", $name, " WHERE ", table!(@where $($key),+)),
-            insert: concat!(
-                "INSERT INTO ", $name, " (body, ", table!(@list $($key),+ $(, $other)*), ") VALUES (?1",
-                table!(@marks $($key),+ $(, $other)*), ") ON CONFLICT (", table!(@list $($key),+),
-                ") DO UPDATE SET body = excluded.body" $(, ", ", $other, " = excluded.", $other)*
+impl Table {
+    fn new(table: ReadTable) -> Self {
+        let descriptor = table.descriptor();
+        let name = descriptor.name;
+        let columns = descriptor.columns().collect::<Vec<_>>().join(", ");
+        let key = descriptor.key.join(", ");
+        let upsert_body = format!(" ON CONFLICT ({key}) DO UPDATE SET body = excluded.body");
+        let set_others = descriptor.others.iter();
+        let set_others = set_others.map(|column| format!(", {column} = excluded.{column}"));
+        let conditions = descriptor.key.iter().map(|column| format!("{column} = ?"));
+        Self {
+            name,
+            insert: format!("INSERT INTO {name} (body, {columns}) VALUES "),
+            upsert: set_others.fold(upsert_body.clone(), |sql, set| sql + &set),
+            upsert_body,
+            delete: format!(
+                "DELETE FROM {name} WHERE {}",
+                conditions.collect::<Vec<_>>().join(" AND ")
             ),
-            delete: concat!("DELETE FROM ", $name, " WHERE ", table!(@where $($key),+)),
-            set_body: concat!("UPDATE ", $name, " SET body = ?1 WHERE ", table!(@where_after $($key),+)),
+            columns,
         }
-    };
-    (@list $first:literal $(, $rest:literal)*) => { concat!($first $(, ", ", $rest)*) };
-    (@where $a:literal) => { concat!($a, " = ?1") };
-    (@where $a:literal, $b:literal) => { concat!($a, " = ?1 AND ", $b, " = ?2") };
-    (@where_after $a:literal) => { concat!($a, " = ?2") };
-    (@where_after $a:literal, $b:literal) => { concat!($a, " = ?2 AND ", $b, " = ?3") };
-    (@marks $($column:literal),+) => { concat!($(table!(@mark $column)),+) };
-    (@mark $column:literal) => { ", ?" };
-}
-
-const RUNS: Table = table!("runs", keys: "id"; others: "name");
-const ITEMS: Table = table!("items", keys: "run", "node"; others: "place", "standing");
-const ATTEMPTS: Table = table!("attempts", keys: "id"; others: "run", "node", "open", "time");
-const DECISIONS: Table = table!("decisions", keys: "id"; others: "number", "run", "open");
-const ENTRIES: Table = table!("entries", keys: "position"; others: "type", "time");
-const BLOCKERS: Table = table!("blockers", keys: "task"; others: );
-const MEMORY: Table = table!("memory", keys: "id"; others: "kind", "number");
-const NAMES: Table = table!("names", keys: "space", "name"; others: );
-const FACES: Table = table!("faces", keys: "path"; others: );
-
-/// All tables of views that hold rows.
-pub(super) const TABLES: [Table; 9] = [
-    RUNS, ITEMS, ATTEMPTS, DECISIONS, ENTRIES, BLOCKERS, MEMORY, NAMES, FACES,
-];
-
-fn table_of_key(key: &Key) -> &'static Table {
-    match key {
-        Key::Run(_) => &RUNS,
-        Key::Item(..) => &ITEMS,
-        Key::Attempt(_) => &ATTEMPTS,
-        Key::Decision(_) => &DECISIONS,
-        Key::Entry(_) => &ENTRIES,
-        Key::Blocker(..) => &BLOCKERS,
-        Key::Memory(_) => &MEMORY,
-        Key::Name(..) => &NAMES,
-        Key::Face(_) => &FACES,
     }
 }
 
-fn blob_value(id: uuid::Uuid) -> Value {
-    Value::Blob(id.as_bytes().to_vec())
-}
+/// All tables of views that hold rows, in the order of [`ReadTable`].
+pub(super) static TABLES: LazyLock<[Table; 9]> = LazyLock::new(|| ReadTable::ALL.map(Table::new));
 
 /// A number of ours as SQLite keeps it: there are no others above 2^63.
 pub(super) fn to_sqlite_integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// The columns that form the key of a row.
-fn key_columns(key: &Key) -> Vec<Value> {
-    match key {
-        Key::Run(run) => vec![blob_value(run.0)],
-        Key::Item(run, node) => vec![blob_value(run.0), Value::Text(node.as_str().to_owned())],
-        Key::Attempt(attempt) => vec![blob_value(attempt.0)],
-        Key::Decision(decision) => vec![blob_value(decision.0)],
-        Key::Entry(position) => vec![Value::Integer(to_sqlite_integer(*position))],
-        Key::Blocker(spec, task) => vec![Value::Text(to_json(&(spec, task)))],
-        Key::Memory(id) => vec![Value::Text(id.clone())],
-        Key::Name(space, name) => vec![
-            Value::Text(space.as_str().to_owned()),
-            Value::Text(name.clone()),
-        ],
-        Key::Face(path) => vec![Value::Text(path.clone())],
+/// A value as SQLite keeps it.
+pub(super) fn to_sqlite_value(value: ColumnValue) -> Value {
+    match value {
+        ColumnValue::Flag(flag) => Value::Integer(i64::from(flag)),
+        ColumnValue::Integer(number) => Value::Integer(number),
+        ColumnValue::Text(text) => Value::Text(text),
+        ColumnValue::Bytes(bytes) => Value::Blob(bytes),
     }
 }
 
 /// All columns of a row but its body, the key first.
 pub(super) fn columns_of_row(row: &Row) -> Vec<Value> {
-    let mut columns = key_columns(&row.key());
-    match row {
-        Row::Run(run) => columns.push(Value::Text(run.name.clone())),
-        Row::Item(item) => {
-            columns.push(Value::Blob(item.plan.place.to_key()));
-            columns.push(Value::Integer(item.standing().column_value()));
-        }
-        Row::Attempt(attempt) => {
-            columns.push(blob_value(attempt.run.0));
-            columns.push(Value::Text(attempt.node.as_str().to_owned()));
-            columns.push(Value::Integer(i64::from(attempt.is_open())));
-            columns.push(Value::Integer(attempt.happened_at().as_microsecond()));
-        }
-        Row::Decision(decision) => {
-            columns.push(Value::Integer(to_sqlite_integer(decision.number)));
-            columns.push(blob_value(decision.run.0));
-            columns.push(Value::Integer(i64::from(decision.verdict.is_none())));
-        }
-        Row::Entry(entry) => {
-            columns.push(Value::Text(entry.entry.kind.as_str().to_owned()));
-            columns.push(Value::Integer(entry.timestamp.as_microsecond()));
-        }
-        Row::Memory(memory) => {
-            columns.push(Value::Text(memory.memory.kind.as_str().to_owned()));
-            columns.push(Value::Integer(to_sqlite_integer(memory.number)));
-        }
-        Row::Blocker(_) | Row::Name(_) | Row::Face(_) => {}
-    }
-    columns
+    row.columns().into_iter().map(to_sqlite_value).collect()
 }
 
 fn to_json(value: &impl Serialize) -> String {
@@ -180,48 +119,93 @@ pub(super) fn parse_column(table: &str, body: &str) -> Result<Row> {
     parse_row(table, body).map_err(|error| FromSqlError::other(error).into())
 }
 
-/// The row of that key.
-pub(super) fn find_row(connection: &Connection, key: &Key) -> Result<Option<Row>> {
-    let table = table_of_key(key);
-    let mut statement = connection.prepare_cached(table.get)?;
-    let found = statement.query_row(params_from_iter(key_columns(key)), |row| {
-        parse_column(table.name, row.get_ref(0)?.as_str()?)
-    });
-    found.optional()
+/// Brings stored rows up to date, many in a statement: [`RowWriter::finish`]
+/// writes the last of them.
+pub(super) struct RowWriter<'c> {
+    connection: &'c Connection,
+    /// What is to be written of each table, apart where only bodies change.
+    batches: BTreeMap<(ReadTable, bool), Vec<Vec<Value>>>,
 }
 
-/// Brings the stored row of `key` from `before` to `after`.
-pub(super) fn update_row(
+impl<'c> RowWriter<'c> {
+    pub(super) fn new(connection: &'c Connection) -> Self {
+        Self {
+            connection,
+            batches: BTreeMap::new(),
+        }
+    }
+
+    /// Brings the stored row of `key` from `before` to `after`.
+    pub(super) fn update_row(
+        &mut self,
+        key: &Key,
+        before: Option<&Row>,
+        after: Option<&Row>,
+    ) -> Result<()> {
+        match (before, after) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => {
+                let values = key.columns().into_iter().map(to_sqlite_value);
+                let mut delete = self.connection.prepare_cached(&table(key).delete)?;
+                delete.execute(params_from_iter(values))?;
+            }
+            (before, Some(after)) => {
+                let columns = columns_of_row(after);
+                // An update of the body alone leaves the indexes in peace.
+                let alone = before.is_some_and(|before| columns_of_row(before) == columns);
+                let mut values = vec![Value::Text(body_of_row(after))];
+                values.extend(columns);
+                let batch = self.batches.entry((key.table(), alone)).or_default();
+                batch.push(values);
+                if batch.len() == ROWS_MAX {
+                    let rows = std::mem::take(batch);
+                    self.write_batch(key.table(), alone, &rows)?;
+                }
+            }
+        }
+        if let Key::Memory(_) = key {
+            index::update_index(self.connection, before, after)?;
+        }
+        update_dependencies(self.connection, before, after)
+    }
+
+    /// Writes what has not been written yet.
+    pub(super) fn finish(mut self) -> Result<()> {
+        let batches = std::mem::take(&mut self.batches);
+        let mut left = batches.iter().filter(|(_, rows)| !rows.is_empty());
+        left.try_for_each(|((table, alone), rows)| self.write_batch(*table, *alone, rows))
+    }
+
+    fn write_batch(&self, table: ReadTable, alone: bool, rows: &[Vec<Value>]) -> Result<()> {
+        let table = &TABLES[table.index()];
+        let end = if alone {
+            &table.upsert_body
+        } else {
+            &table.upsert
+        };
+        insert_rows(self.connection, &table.insert, end, rows)
+    }
+}
+
+/// Inserts rows, many in a statement: `insert` goes up to their values, and `end`
+/// says what becomes of those that are there.
+pub(super) fn insert_rows(
     connection: &Connection,
-    key: &Key,
-    before: Option<&Row>,
-    after: Option<&Row>,
+    insert: &str,
+    end: &str,
+    rows: &[Vec<Value>],
 ) -> Result<()> {
-    let table = table_of_key(key);
-    match (before, after) {
-        (None, None) => return Ok(()),
-        (Some(_), None) => {
-            connection
-                .prepare_cached(table.delete)?
-                .execute(params_from_iter(key_columns(key)))?;
-        }
-        (before, Some(after)) => {
-            let columns = columns_of_row(after);
-            // An update of the body alone leaves the indexes in peace.
-            let alone = before.is_some_and(|before| self::columns_of_row(before) == columns);
-            let sql = if alone { table.set_body } else { table.insert };
-            let kept = if alone { table.keys } else { columns.len() };
-            let values = std::iter::once(Value::Text(body_of_row(after)))
-                .chain(columns.into_iter().take(kept));
-            connection
-                .prepare_cached(sql)?
-                .execute(params_from_iter(values))?;
-        }
+    for some in rows.chunks(ROWS_MAX) {
+        let marks = format!("(?{})", ", ?".repeat(some[0].len() - 1));
+        let marks = vec![marks; some.len()].join(", ");
+        let mut statement = connection.prepare_cached(&format!("{insert}{marks}{end}"))?;
+        statement.execute(params_from_iter(some.iter().flatten()))?;
     }
-    if let Key::Memory(_) = key {
-        index::update_index(connection, before, after)?;
-    }
-    update_dependencies(connection, before, after)
+    Ok(())
+}
+
+fn table(key: &Key) -> &'static Table {
+    &TABLES[key.table().index()]
 }
 
 /// Keeps the table that leads from a node to those that depend on it.

@@ -34,7 +34,7 @@ pub(super) fn verify_database(
     audit.check_heads(&kept);
     let mut dependencies = BTreeSet::new();
     let mut index = index::ExpectedIndex::default();
-    for table in &TABLES {
+    for table in TABLES.iter() {
         if let Err(error) = audit_rows(&tx, table, &mut dependencies, &mut index, &mut audit) {
             audit.report_damage(table.name, format!("cannot be read to its end: {error}"));
         }

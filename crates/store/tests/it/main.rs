@@ -14,6 +14,7 @@ mod old_versions;
 mod opening;
 mod reading;
 mod recall;
+mod statements;
 mod syscalls;
 
 store_contract!(memory, contract::memory);
