@@ -229,9 +229,7 @@ fn work_on_plan(
     let Some(lock) = acquire_lock(&session, plan)? else {
         return Err(busy_failure(&session, plan)?);
     };
-    // The plan is read once more, and a large one not kept twice.
-    drop(prepared);
-    work_under_lock(&mut session, asked, agent, lock, tell)
+    work_under_lock(&mut session, asked, agent, lock, prepared, tell)
 }
 
 /// Works on a plan whose lock was acquired.
@@ -240,12 +238,22 @@ fn work_under_lock(
     asked: &RequestContext<'_>,
     agent: ChosenAgent,
     lock: run_lock::RunLock,
+    prepared: PreparedRun,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<RunAnswer, Failure> {
     let world = session.world;
     let (request, config) = (&asked.remembered.request, asked.config);
     // The process that held the lock until now may have planned, or finished the work.
-    let prepared = prepare_run(world, request, asked.target, &mut |_| {})?;
+    let prepared = match prepared {
+        PreparedRun::Fresh(fresh) if fresh.is_current(session, request)? => {
+            PreparedRun::Fresh(fresh)
+        }
+        PreparedRun::Known(_) | PreparedRun::Fresh(_) => {
+            // A large plan is not kept twice.
+            drop(prepared);
+            prepare_run(world, request, asked.target, &mut |_| {})?
+        }
+    };
     if let PreparedRun::Known(row) = &prepared {
         refuse_rest(session, row)?;
     }
@@ -1301,6 +1309,10 @@ impl PreparedRun {
 struct FreshPlan {
     plan: piton_core::plan::Plan,
     origin: PlanOrigin,
+    /// The hash of the definition, if there is one, before the plan was made.
+    definition: Option<String>,
+    /// How many runs there were.
+    run_count: usize,
 }
 
 /// What a plan was made of.
@@ -1312,6 +1324,17 @@ enum PlanOrigin {
 }
 
 impl FreshPlan {
+    /// Whether it was compiled, and would be compiled to the same again: no run
+    /// was planned since, nor was the sprint edited or compiled by another program.
+    fn is_current(&self, session: &Session<'_>, request: &RunRequest) -> Result<bool, Failure> {
+        let PlanOrigin::Sprint(sprint, None) = &self.origin else {
+            return Ok(false);
+        };
+        let is_unchanged = (request.recompile || !sprint.progress_file().exists())
+            && definition::hash_definition(sprint) == self.definition;
+        Ok(is_unchanged && session.runs()?.len() == self.run_count)
+    }
+
     /// Records the plan as a run, and enables the files that belong beside it.
     fn begin_run(
         self,
@@ -1454,8 +1477,10 @@ fn prepare_run(
         return Ok(PreparedRun::Known(Box::new(row.clone())));
     }
     let id = RunId(world.new_id());
+    let mut definition = None;
     let (plan, origin) = match &target.what {
         TargetPlan::Sprint(sprint) => {
+            definition = definition::hash_definition(sprint);
             let run = SprintRun {
                 id,
                 source: &source,
@@ -1483,7 +1508,12 @@ fn prepare_run(
         TargetPlan::Run(name) => return Err(session::unknown_run(name, &runs)),
     };
     secrets::refuse_secrets(&plan, &world.redactor(), tell)?;
-    Ok(PreparedRun::Fresh(Box::new(FreshPlan { plan, origin })))
+    Ok(PreparedRun::Fresh(Box::new(FreshPlan {
+        plan,
+        origin,
+        definition,
+        run_count: runs.len(),
+    })))
 }
 
 /// Adds the repositories that the files of a new plan name.

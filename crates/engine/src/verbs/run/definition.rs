@@ -14,7 +14,8 @@ fn note_path(home: &Path, run: RunId) -> PathBuf {
     home.join("mirrors").join(format!("{run}.definition"))
 }
 
-fn hash_definition(sprint: &SprintPath) -> Option<String> {
+/// What the definition is known by; none where it cannot be read.
+pub(super) fn hash_definition(sprint: &SprintPath) -> Option<String> {
     fs::read(&sprint.file).ok().map(|bytes| sha256(&bytes))
 }
 
