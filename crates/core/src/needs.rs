@@ -601,7 +601,7 @@ fn add_needs_of_change(rows: &mut Vec<Need>, run: RunId) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Event;
+    use crate::event::ItemEvent;
 
     #[test]
     #[should_panic(expected = "does not declare the stream")]
@@ -611,10 +611,11 @@ mod tests {
         };
         let draft = Draft {
             stream: StreamId::sessions(),
-            event: Event::ItemSkipAsked {
+            event: ItemEvent::SkipAsked {
                 run: RunId::PROJECT,
                 node: Node::from_text("a"),
-            },
+            }
+            .into(),
         };
         needs_of_command(&paused).check_streams(&[draft]);
     }
