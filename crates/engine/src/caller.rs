@@ -15,12 +15,13 @@
 //! fence and no wall: an agent that edits `.piton/`, acts as another user or
 //! has a service start its processes is not seen here.
 
+pub(crate) mod agent;
 pub mod held_item;
-pub(crate) mod person;
+mod person;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use piton_core::{Actor, AttemptId, AttemptRow, Need, RunId, RunRow};
+use piton_core::{AttemptId, AttemptRow, Need, RunId, RunRow};
 
 use crate::agents::spool;
 use crate::failure::Failure;
@@ -31,159 +32,8 @@ use crate::runner::run_lock;
 use crate::session::Session;
 use crate::world::World;
 
-/// Who may give a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommandAccess {
-    /// Every caller: it changes nothing.
-    Read,
-    /// Every caller; what it stores is stored in the name of the caller.
-    Signed,
-    /// A person, and an agent for the item of its attempt.
-    OwnItem,
-    /// A person.
-    Person,
-}
-
-/// A command, as far as it matters who may give it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permission {
-    /// The command as it is typed: `piton decide`.
-    pub command: &'static str,
-    /// Who may give it.
-    pub access: CommandAccess,
-    /// A path that was typed and says which project is meant.
-    pub place: Option<PathBuf>,
-}
-
-impl Permission {
-    /// That of a command for the project of the present folder.
-    #[must_use]
-    pub fn new(command: &'static str, access: CommandAccess) -> Self {
-        Self {
-            command,
-            access,
-            place: None,
-        }
-    }
-
-    /// The same for the project that `typed` lies in, where there is such a path.
-    #[must_use]
-    pub fn for_path(self, typed: Option<impl Into<PathBuf>>) -> Self {
-        Self {
-            place: typed.map(Into::into),
-            ..self
-        }
-    }
-
-    /// The project that the command is for, as far as its arguments say.
-    fn target_project(&self, world: &World) -> Project {
-        let place = self.place.as_ref().map(|typed| world.resolve_path(typed));
-        let place = place.and_then(|place| std::fs::canonicalize(place).ok());
-        let folder = place.as_deref().and_then(|place| {
-            let is_folder = place.is_dir();
-            if is_folder {
-                Some(place)
-            } else {
-                place.parent()
-            }
-        });
-        Project::find(world, folder.unwrap_or(&world.cwd))
-    }
-}
-
-/// Who calls.
-#[derive(Clone, Debug)]
-pub enum Caller {
-    /// A person, or a program that a person started.
-    Person,
-    /// An agent of this project, or what its runner started beside.
-    Agent(Box<CallingAgent>),
-}
-
-/// A caller that is no person.
-#[derive(Clone, Debug)]
-pub struct CallingAgent {
-    /// Its attempt, also one that is over; none for a gate or a hook of git,
-    /// which belong to a run and to no attempt.
-    pub attempt: Option<AttemptRow>,
-    /// The name of the run.
-    pub run: Option<String>,
-    /// What it was recognized by.
-    pub sign: AgentEvidence,
-    /// What it is called where there is no attempt.
-    name: String,
-}
-
-/// What an agent was recognized by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentEvidence {
-    /// The mark in its own environment.
-    Environment,
-    /// The mark in the environment of this process above it.
-    AncestorEnvironment(u32),
-    /// Descent from this process, which is recorded for an attempt or a gate.
-    Recorded(u32),
-    /// Descent from this process, which is a runner.
-    Runner(u32),
-}
-
-impl CallingAgent {
-    /// In whose name it stores something.
-    #[must_use]
-    pub fn actor(&self) -> Actor {
-        Actor::Agent(match &self.attempt {
-            Some(attempt) => attempt.id.to_string(),
-            None => self.name.clone(),
-        })
-    }
-
-    /// Who it is, for a sentence.
-    pub(crate) fn description(&self) -> String {
-        let run = self.run.as_deref();
-        match (&self.attempt, run) {
-            (Some(attempt), Some(run)) => {
-                format!(
-                    "the agent of attempt {} at `{run}:{}`",
-                    attempt.number, attempt.node
-                )
-            }
-            (Some(attempt), None) => {
-                format!(
-                    "the agent of attempt {} at `{}`",
-                    attempt.number, attempt.node
-                )
-            }
-            (None, Some(run)) => format!("a process of run `{run}`"),
-            (None, None) => "a process of a run".to_owned(),
-        }
-    }
-
-    /// Why it is taken for that.
-    fn describe_evidence(&self) -> String {
-        match self.sign {
-            AgentEvidence::Environment => format!("{MARK} is in its environment"),
-            AgentEvidence::AncestorEnvironment(pid) => {
-                format!("{MARK} is in the environment of process {pid}, from which it descends")
-            }
-            AgentEvidence::Recorded(pid) => {
-                format!("it descends from process {pid}, which the run started")
-            }
-            AgentEvidence::Runner(pid) => format!("it descends from process {pid}, the runner"),
-        }
-    }
-
-    /// That it may not give a command, or not for what was named.
-    pub(crate) fn not_allowed_failure(&self, what: &str) -> Failure {
-        Failure::new(
-            "agent.not_allowed",
-            format!(
-                "{what}, and this caller is {}: {}",
-                self.description(),
-                self.describe_evidence()
-            ),
-        )
-    }
-}
+use self::agent::AdmittedCommand;
+pub use self::agent::{AgentEvidence, Caller, CallingAgent, CommandAccess, Permission};
 
 /// Lets a command be carried out, or refuses it; the world in which its caller
 /// acts.
@@ -196,7 +46,7 @@ pub fn admit_command(world: &World, permission: Permission) -> Result<World, Fai
     if permission.access == CommandAccess::Read {
         return Ok(world.clone());
     }
-    let project = permission.target_project(world);
+    let project = target_project(&permission, world);
     let caller = classify_caller(world, &project);
     if let (Caller::Agent(agent), CommandAccess::Person) = (&caller, permission.access) {
         return Err(people_only_failure(agent, permission.command));
@@ -210,6 +60,22 @@ pub fn admit_command(world: &World, permission: Permission) -> Result<World, Fai
     ))
 }
 
+/// The project that a command is for, as far as its arguments say.
+fn target_project(permission: &Permission, world: &World) -> Project {
+    let place = permission.place.as_ref();
+    let place = place.map(|typed| world.resolve_path(typed));
+    let place = place.and_then(|place| std::fs::canonicalize(place).ok());
+    let folder = place.as_deref().and_then(|place| {
+        let is_folder = place.is_dir();
+        if is_folder {
+            Some(place)
+        } else {
+            place.parent()
+        }
+    });
+    Project::find(world, folder.unwrap_or(&world.cwd))
+}
+
 fn people_only_failure(agent: &CallingAgent, command: &str) -> Failure {
     agent
         .not_allowed_failure(&format!("`{command}` is for people"))
@@ -218,23 +84,19 @@ fn people_only_failure(agent: &CallingAgent, command: &str) -> Failure {
         )
 }
 
-/// What a caller was let do, and where.
-#[derive(Clone, Debug)]
-pub(crate) struct AdmittedCommand {
-    permission: Permission,
-    /// The home of the project that was looked at.
-    home: PathBuf,
-}
-
-impl AdmittedCommand {
-    /// Refuses an agent whose command turns out to be for its own project,
-    /// although its arguments seemed to name another one.
-    pub(crate) fn check_project(&self, world: &World, project: &Project) -> Result<(), Failure> {
-        if self.permission.access != CommandAccess::Person || self.home == project.home {
+impl World {
+    /// Refuses to write to a project in which the caller may not do what it was
+    /// let do for another one: an agent whose command turns out to be for its own
+    /// project, although its arguments seemed to name another one.
+    pub(crate) fn check_write_allowed(&self, project: &Project) -> Result<(), Failure> {
+        let Some(AdmittedCommand { permission, home }) = self.admitted_command() else {
+            return Ok(());
+        };
+        if permission.access != CommandAccess::Person || *home == project.home {
             return Ok(());
         }
-        match classify_caller(world, project) {
-            Caller::Agent(agent) => Err(people_only_failure(&agent, self.permission.command)),
+        match classify_caller(self, project) {
+            Caller::Agent(agent) => Err(people_only_failure(&agent, permission.command)),
             Caller::Person => Ok(()),
         }
     }

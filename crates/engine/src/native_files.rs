@@ -8,6 +8,7 @@
 //! - [`sync`]: the one machine. It reads a version, takes it in, asks about it or
 //!   leaves it, and carries out what a person decided.
 //! - [`plan_sync`]: the file of a plan, which shows the items of its run.
+//! - [`plan_file_owner`]: which run that file shows.
 //! - [`project_sync`]: files of the project, which show sessions, memory and
 //!   attempts.
 //! - [`branches`]: what git says of a file that it tracks.
@@ -22,6 +23,7 @@ pub mod exchange;
 pub(crate) mod file_stamps;
 pub(crate) mod merged_marks;
 mod news;
+pub(crate) mod plan_file_owner;
 pub mod plan_sync;
 pub mod project_sync;
 mod sync;

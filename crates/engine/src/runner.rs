@@ -23,6 +23,7 @@ mod queue;
 mod reviewing;
 pub mod run_lock;
 pub mod run_standing;
+pub(crate) mod run_worktrees;
 mod screenshots;
 mod site;
 mod site_snapshots;
@@ -32,6 +33,7 @@ mod unmerged;
 mod verdict;
 mod waits;
 mod work;
+pub mod work_place;
 
 use piton_core::event::{AttemptEvent, ItemEvent, MemoryEvent, RunEvent};
 use std::collections::{BTreeMap, VecDeque};
@@ -546,7 +548,7 @@ fn take_run(
     failpoint::point("run.leased");
     if let Some(order) = &job.worktree {
         let token = lease_token(&started);
-        if let Err(failure) = order.create_if_needed(session, run, token, tell) {
+        if let Err(failure) = run_worktrees::create_if_needed(order, session, run, token, tell) {
             interrupt_run(session, run, token, &failure);
             return Err(failure);
         }

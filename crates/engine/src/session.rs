@@ -17,11 +17,10 @@ use piton_store::{
 use crate::failure::Failure;
 use crate::git;
 use crate::git::worktree;
-use crate::native_files::plan_sync::run_of_file;
+use crate::native_files::plan_file_owner::run_of_file;
 use crate::project::Project;
 use crate::runner::lane_pool;
 use crate::runner::run_lock;
-use crate::verbs::record::unknown_item::unknown_item_failure;
 use crate::world::World;
 
 /// A store that does not answer is asked again so often before it is given up.
@@ -394,21 +393,9 @@ impl<'w> Session<'w> {
         }
     }
 
-    /// The run and node that `[RUN:]NODE` names. What stands before the first
-    /// `:` and names no run is part of the node.
-    ///
-    /// # Errors
-    ///
-    /// When there is none, or more than one run has such a node.
-    pub fn resolve_item(&self, text: &str) -> Result<(RunId, piton_core::Node), Failure> {
-        match self.find_item(&self.runs()?, text)? {
-            Some(found) => Ok(found),
-            None => Err(unknown_item_failure(self, text)?),
-        }
-    }
-
-    /// As [`Self::resolve_item`], among `runs`, which are all runs; none where no
-    /// run has such a node.
+    /// The run and node that `[RUN:]NODE` names, among `runs`, which are all runs;
+    /// none where no run has such a node. What stands before the first `:` and names
+    /// no run is part of the node.
     ///
     /// # Errors
     ///

@@ -38,10 +38,10 @@ use std::path::Path;
 
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
-use crate::git::worktree::{self, CleanupOccasion};
 use crate::native_files::FileNotice;
 use crate::native_files::project_sync::{self, AskedFileFingerprints};
 use crate::project::Project;
+use crate::runner::run_worktrees::{self, CleanupOccasion};
 use crate::session::Session;
 use crate::world::World;
 
@@ -58,8 +58,8 @@ fn create_session<'w>(world: &'w World, told: &mut NoticeSink<'_>) -> Result<Ses
 /// found in them. Whatever becomes of them, what is stored is stored.
 fn sync_project_files(session: &Session<'_>, told: &mut NoticeSink<'_>) {
     FileNotice::emit_all(&project_sync::sync_files(session), told);
-    worktree::reattach_branches(session, told);
-    worktree::remove_finished_worktrees(session, CleanupOccasion::Write, told);
+    run_worktrees::reattach_branches(session, told);
+    run_worktrees::remove_finished_worktrees(session, CleanupOccasion::Write, told);
     land::record_landed_runs(session);
 }
 

@@ -5,6 +5,7 @@
 //! letter.
 
 pub mod input;
+mod time;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,10 +17,10 @@ use piton_core::redact::Redactor;
 use piton_core::{Actor, CallerFacts, DecisionId, HolderLiveness};
 use uuid::Uuid;
 
-use crate::caller::{AdmittedCommand, Caller, CallingAgent, person};
-use crate::config::Config;
-use crate::failure::Failure;
-use crate::project::Project;
+use crate::caller::agent::{AdmittedCommand, Caller, CallingAgent};
+use crate::config::AgentTable;
+
+pub use self::time::{local_time_with_seconds, pause};
 
 /// Fixes the clock, for tests: an RFC 3339 time.
 const TEST_CLOCK: &str = "PITON_TEST_CLOCK";
@@ -38,8 +39,8 @@ pub struct World {
     agent: Option<Box<CallingAgent>>,
     /// What the caller was let do; none where nothing was asked.
     admitted: Option<AdmittedCommand>,
-    /// The name of the person who calls, once it was asked for.
-    person: OnceLock<String>,
+    /// The name of the person who calls, once [`Self::user_name`] was asked for it.
+    pub(crate) person: OnceLock<String>,
     zone: TimeZone,
     begun: std::time::Instant,
 }
@@ -128,13 +129,6 @@ impl World {
         std::env::current_exe().and_then(std::fs::canonicalize).ok()
     }
 
-    /// The name of the person who calls: `PITON_USER`, else git's `user.name`,
-    /// else the login.
-    #[must_use]
-    pub fn user_name(&self) -> &str {
-        self.person.get_or_init(|| person::person_name(self))
-    }
-
     /// The same world, in which this caller acts.
     #[must_use]
     pub(crate) fn with_caller(&self, caller: Caller, admitted: AdmittedCommand) -> Self {
@@ -155,13 +149,9 @@ impl World {
         self.agent.as_deref()
     }
 
-    /// Refuses to write to a project in which the caller may not do what it was
-    /// let do for another one.
-    pub(crate) fn check_write_allowed(&self, project: &Project) -> Result<(), Failure> {
-        match &self.admitted {
-            Some(admitted) => admitted.check_project(self, project),
-            None => Ok(()),
-        }
+    /// What the caller was let do; none where nothing was asked.
+    pub(crate) fn admitted_command(&self) -> Option<&AdmittedCommand> {
+        self.admitted.as_ref()
     }
 
     /// What the commands of the caller bring with them.
@@ -185,12 +175,12 @@ impl World {
         Redactor::with_variables(all.map(|(name, value)| (name.as_str(), value.as_str())))
     }
 
-    /// The same, knowing what this configuration gives to agents: a key among
+    /// The same, knowing what the configuration gives to these agents: a key among
     /// it is as secret as one of the environment.
     #[must_use]
-    pub fn with_agent_secrets(&self, config: &Config) -> Self {
+    pub fn with_agent_secrets(&self, agents: &BTreeMap<String, AgentTable>) -> Self {
         let mut known = self.clone();
-        for table in config.agents.values() {
+        for table in agents.values() {
             let more = table.env.iter();
             known
                 .given
@@ -204,21 +194,4 @@ impl World {
     pub fn resolve_path(&self, typed: impl AsRef<std::path::Path>) -> PathBuf {
         self.cwd.join(typed)
     }
-}
-
-/// A time as people read it, local, to the second, with its zone: where no
-/// [`World`] is at hand.
-#[must_use]
-pub fn local_time_with_seconds(time: Timestamp) -> String {
-    let local = time.to_zoned(TimeZone::system());
-    local.strftime("%F %T %Z").to_string()
-}
-
-/// Lets some time pass.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the place that makes the world"
-)]
-pub fn pause(time: std::time::Duration) {
-    std::thread::sleep(time);
 }

@@ -1,7 +1,7 @@
 //! Where the work of a run is that is not worked on in place.
 
-use piton_engine::git::worktree::WorkPlace;
 use piton_engine::process::shell::quote_word;
+use piton_engine::runner::work_place::WorkPlace;
 use piton_engine::verbs::clean::CleanedRun;
 
 /// What was taken away of a run.

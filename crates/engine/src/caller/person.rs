@@ -8,9 +8,18 @@ use crate::world::World;
 /// A longer name is cut.
 const CHARS_MAX: usize = 100;
 
+impl World {
+    /// The name of the person who calls: `PITON_USER`, else git's `user.name`,
+    /// else the login.
+    #[must_use]
+    pub fn user_name(&self) -> &str {
+        self.person.get_or_init(|| person_name(self))
+    }
+}
+
 /// The name of the person who calls: `PITON_USER`, else git's `user.name`, else
 /// the login, else the number of the user.
-pub(crate) fn person_name(world: &World) -> String {
+fn person_name(world: &World) -> String {
     let var = |name| single_line_name(world.var(name)?);
     let login = || ["USER", "LOGNAME"].into_iter().find_map(var);
     var("PITON_USER")

@@ -11,218 +11,23 @@ use std::slice;
 use std::time::Duration;
 
 use piton_core::checkout::Checkout;
-use piton_core::lane::{Landing, TargetRow};
-use piton_core::{Command, HolderLiveness, ItemRow, RunId, RunRow, RunState, Tables};
-use piton_formats::plan_file::PlanFile;
-use piton_formats::plan_format::{WorktreeCleanup, WorktreeSettings};
+use piton_core::lane::TargetRow;
+use piton_core::{ItemRow, RunId, RunRow, Tables};
+use piton_formats::plan_format::WorktreeSettings;
 use piton_formats::registry::plan_format;
-use serde::Serialize;
 
 use crate::failpoint;
 use crate::failure::Failure;
-use crate::failure::notice::Notice;
-use crate::git::repositories::work_trees_of_run;
-use crate::git::{self, GitControl, HALF_MADE, NewWorktree, Worktree, short_commit};
+use crate::git::{self, GitControl, HALF_MADE, NewWorktree, Worktree};
 use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
 use crate::project::Project;
-use crate::runner::run_lock;
-use crate::session::Session;
 
 /// The key by which a person passes over it: `--ignore worktree`.
 pub(crate) const KEY: &str = "worktree";
 
 /// Most files that are named as changed.
-const NAMED_MAX: usize = 5;
-
-/// Most ignored files that are named as they go.
-const IGNORED_NAMED_MAX: usize = 3;
-
-/// Where the work of a run goes, and what to type to look at it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WorkPlace {
-    /// The branch.
-    pub branch: String,
-    /// Whether the work has landed and the branch was taken away.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub branch_removed: bool,
-    /// Its worktree, as long as that is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-    /// The branch on which the work is to land, as long as that is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub onto: Option<String>,
-    /// What to type to see the commits.
-    pub log: String,
-    /// What to type to see what they change.
-    pub diff: String,
-    /// What to type to land the work, on the branch that it began on; none where
-    /// nothing is committed that is not there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge: Option<String>,
-    /// Whether what was committed is on that branch.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub merged: bool,
-    /// The files in the worktree whose changes are not committed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub uncommitted: Vec<String>,
-    /// The commit that landed, where nothing came after it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub landed: Option<String>,
-    /// The same in the other repositories of the run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<OtherRepositoryWork>,
-    /// Why nothing is said of those, though something was merged there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub others_unseen: Option<String>,
-}
-
-/// Where the work of a run goes in another repository than that of the project.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OtherRepositoryWork {
-    /// The repository, by its name in the plan.
-    pub repository: String,
-    /// A work tree of it.
-    pub path: PathBuf,
-    /// The branch.
-    pub branch: String,
-    /// What to type to see the commits.
-    pub log: String,
-}
-
-impl OtherRepositoryWork {
-    /// Those of a run in which something was done that has not landed.
-    ///
-    /// # Errors
-    ///
-    /// When a repository is not where it was.
-    fn list_of_run(session: &Session<'_>, row: &RunRow) -> Result<Vec<Self>, Failure> {
-        let trees = work_trees_of_run(session.world, &session.project, row)?;
-        let places = trees.into_iter().filter_map(|(name, path)| {
-            let target = row.target_in_repository(Some(&name))?;
-            let tip =
-                git::tip_of_branch(&path, &target.branch).filter(|tip| *tip != target.base)?;
-            let onto = target.onto.as_deref();
-            let at = onto.and_then(|onto| git::tip_of_branch(&path, onto));
-            let has_landed = match at {
-                Some(at) => git::has_work_of(&path, &at, &tip, None),
-                // It is for no branch, and is wherever a person has merged it.
-                None => git::is_on_other_branch(&path, &tip, Some(&target.branch)),
-            };
-            let has_landed = has_landed.unwrap_or_default();
-            let from = onto.unwrap_or(&target.base);
-            let log = format!(
-                "git -C {} log {}..{}",
-                quote_word(&path.to_string_lossy()),
-                quote_word(from),
-                quote_word(&target.branch)
-            );
-            (!has_landed).then(|| Self {
-                repository: name,
-                log,
-                branch: target.branch.clone(),
-                path,
-            })
-        });
-        Ok(places.collect())
-    }
-}
-
-impl WorkPlace {
-    /// Where the work of a run goes; none where it is worked on in place.
-    #[must_use]
-    pub fn of_run(session: &Session<'_>, row: &RunRow) -> Option<Self> {
-        let own = Self::in_own_project(&session.project, row)?;
-        let mut merged = row
-            .branches
-            .targets
-            .values()
-            .map(|target| target.tip != target.base);
-        let (others, others_unseen) = match OtherRepositoryWork::list_of_run(session, row) {
-            Ok(others) => (others, None),
-            Err(failure) => (
-                Vec::new(),
-                merged.any(|is_so| is_so).then_some(failure.message),
-            ),
-        };
-        Some(Self {
-            others,
-            others_unseen,
-            ..own
-        })
-    }
-
-    fn in_own_project(project: &Project, row: &RunRow) -> Option<Self> {
-        let target = row.branches.target.as_deref()?;
-        let path = worktree_path(project, target).filter(|path| path.join(".git").exists());
-        let changes = path
-            .as_deref()
-            .map(|path| git::uncommitted_changes(path, &[]));
-        let uncommitted = changes.and_then(Result::ok).unwrap_or_default();
-        let tip = git::tip_of_branch(&project.root, &target.branch);
-        let landed = row.branches.landed.as_deref();
-        let landed = landed.filter(|landed| match &tip {
-            // A person may have taken it back.
-            Some(tip) => *tip == landed.commit && has_landed_commit(project, landed),
-            None => true,
-        });
-        if let Some(landed) = landed {
-            let (base, commit) = (short_commit(&target.base), short_commit(&landed.commit));
-            return Some(Self {
-                path,
-                merged: true,
-                uncommitted,
-                onto: Some(landed.onto.clone()),
-                log: format!("git log {base}..{commit}"),
-                diff: format!("git diff {base}...{commit}"),
-                merge: None,
-                landed: Some(landed.commit.clone()),
-                branch: target.branch.clone(),
-                branch_removed: tip.is_none(),
-                others: Vec::new(),
-                others_unseen: None,
-            });
-        }
-        // A branch that is gone was merged, or given up.
-        let tip = tip?;
-        let branch = quote_word(&target.branch);
-        let is_there = |name: &&String| git::tip_of_branch(&project.root, name).is_some();
-        let onto = target.onto.as_ref().filter(is_there);
-        let from = quote_word(onto.unwrap_or(&target.base));
-        let has_commits = tip != target.base;
-        let plan = PlanFile::path_of_run(row).and_then(|path| project.path_in_work_tree(&path));
-        let is_on = |onto: &String| {
-            let at = git::tip_of_branch(&project.root, onto);
-            let has = |at: String| git::has_work_of(&project.root, &at, &tip, plan.as_deref());
-            at.map(has).is_some_and(|has| has.unwrap_or(false))
-        };
-        let merged = has_commits && onto.is_some_and(is_on);
-        let is_open = has_commits && !merged;
-        let merge = onto.filter(|_| is_open);
-        let merge = merge.map(|onto| merge_command(&project.root, row, &target.branch, onto));
-        Some(Self {
-            path,
-            merged,
-            uncommitted,
-            onto: onto.cloned(),
-            log: format!("git log {from}..{branch}"),
-            diff: format!("git diff {from}...{branch}"),
-            merge,
-            landed: None,
-            branch: target.branch.clone(),
-            branch_removed: false,
-            others: Vec::new(),
-            others_unseen: None,
-        })
-    }
-}
-
-/// Whether the branch on which work landed has its commit.
-fn has_landed_commit(project: &Project, landed: &Landing) -> bool {
-    let at = git::tip_of_branch(&project.root, &landed.onto);
-    let is_built = |at: String| git::is_built_on(&project.root, &at, &landed.commit).ok();
-    at.and_then(is_built) == Some(true)
-}
+pub(crate) const NAMED_MAX: usize = 5;
 
 /// What to type to bring the branch of a run to another one, which may have moved
 /// on since.
@@ -325,7 +130,7 @@ fn missing_worktree_failure(path: &Path, run: &str) -> Failure {
 }
 
 /// The folder of the worktree of a run.
-fn worktree_path(project: &Project, target: &TargetRow) -> Option<PathBuf> {
+pub(crate) fn worktree_path(project: &Project, target: &TargetRow) -> Option<PathBuf> {
     Some(resolve_path(&project.root, target.path.as_deref()?))
 }
 
@@ -381,7 +186,7 @@ pub struct RunWorktree {
 
 /// What is there of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WorktreeCondition {
+pub(crate) enum WorktreeCondition {
     /// Neither the branch nor the folder.
     Nothing,
     /// The branch, which is checked out nowhere.
@@ -719,49 +524,58 @@ impl RunWorktree {
         .with_hint(format!("`git worktree unlock {quoted}`, and run again"))
     }
 
-    /// Records the worktree of a run that is held with this token, and makes what is
-    /// missing of it.
+    /// What is there when a runner that holds the run is about to make the worktree.
     ///
     /// # Errors
     ///
-    /// When the store or git fails, or something came into the way meanwhile.
-    pub(crate) fn create_if_needed(
+    /// When git fails, or something came into the way meanwhile.
+    pub(crate) fn condition_before_creation(
         &self,
-        session: &Session<'_>,
+        project: &Project,
         run: RunId,
-        token: u64,
-        tell: &mut dyn FnMut(Notice<'_>),
-    ) -> Result<(), Failure> {
-        let project = Project {
-            work_tree: self.from.clone(),
-            ..session.project.clone()
-        };
-        let mark = process::own_mark(&format!("worktree-{run}"));
-        let mut found = self.found;
-        if self.is_recorded {
-            // A git that outlived a dead runner may still make it.
-            process::end_survivors(slice::from_ref(&mark), &[], Duration::from_secs(1));
-            found = self.find_condition(&project)?;
+    ) -> Result<WorktreeCondition, Failure> {
+        if !self.is_recorded {
+            return Ok(self.found);
         }
-        let command = Command::TargetRun {
-            run,
-            token,
-            repository: None,
-            target: Box::new(self.target.clone()),
-        };
-        session.commit(
-            &command,
-            &session.world.command_facts(HolderLiveness::Nothing),
-        )?;
+        // A git that outlived a dead runner may still make it.
+        let mark = process::own_mark(&format!("worktree-{run}"));
+        process::end_survivors(slice::from_ref(&mark), &[], Duration::from_secs(1));
+        self.find_condition(project)
+    }
+
+    /// The target of the run, with this worktree.
+    pub(crate) fn target(&self) -> &TargetRow {
+        &self.target
+    }
+
+    /// The project as it is where the branch begins.
+    pub(crate) fn project_of_origin(&self, project: &Project) -> Project {
+        Project {
+            work_tree: self.from.clone(),
+            ..project.clone()
+        }
+    }
+
+    /// Makes what is missing of the worktree; what was done, in words.
+    ///
+    /// # Errors
+    ///
+    /// When git fails, or something came into the way meanwhile.
+    pub(crate) fn create_missing(
+        &self,
+        project: &Project,
+        run: RunId,
+        found: WorktreeCondition,
+    ) -> Result<String, Failure> {
         failpoint::point("worktree.before-add");
         let by = GitControl {
-            mark: &mark,
+            mark: &process::own_mark(&format!("worktree-{run}")),
             stop: &StopHandle::default(),
         };
-        self.create_worktree(&project, found, &by)?;
+        self.create_worktree(project, found, &by)?;
         failpoint::point("worktree.added");
         let (branch, path) = (&self.target.branch, self.path.display());
-        tell(Notice::Said(&match found {
+        Ok(match found {
             WorktreeCondition::Nothing => {
                 format!("made the branch {branch} and its worktree {path}")
             }
@@ -771,8 +585,7 @@ impl RunWorktree {
             WorktreeCondition::Whole | WorktreeCondition::Half => {
                 format!("working in {path} on the branch {branch}")
             }
-        }));
-        Ok(())
+        })
     }
 
     fn create_worktree(
@@ -854,7 +667,7 @@ pub(crate) fn detach_worktree(
 }
 
 /// What a person committed in a detached worktree, which no branch has.
-fn find_unreachable_commit(
+pub(crate) fn find_unreachable_commit(
     project: &Project,
     target: &TargetRow,
     here: &Checkout,
@@ -883,66 +696,11 @@ fn find_unreachable_commit(
     ))
 }
 
-/// Checks the branch of each run in lanes out again in its worktree, where no
-/// runner works on the run: at the end of an invocation, and after one that died. Reports
-/// why one stays as it is, and what to type.
-pub(crate) fn reattach_branches(session: &Session<'_>, tell: &mut dyn FnMut(Notice<'_>)) {
-    let mut put_all = || {
-        for row in session.runs()? {
-            let target = row
-                .branches
-                .target
-                .as_deref()
-                .filter(|_| row.branches.lanes.is_some());
-            let path = target.and_then(|target| worktree_path(&session.project, target));
-            let Some((target, path)) = target.zip(path) else {
-                continue;
-            };
-            let here = git::read_checkout(&path).filter(|here| here.branch.is_none());
-            let is_held = !row.joined.is_empty() || !run_lock::is_free(&session.project, &row);
-            if let Some(here) = here.filter(|_| !is_held)
-                && let Some(why) = reattach_branch(session, &row, target, &path, &here)?
-            {
-                tell(Notice::Warning(&why.to_string()));
-            }
-        }
-        Ok::<_, Failure>(())
-    };
-    if let Err(failure) = put_all() {
-        tracing::info!(%failure, "the worktrees of runs are not put back");
-    }
-}
-
-fn reattach_branch(
-    session: &Session<'_>,
-    row: &RunRow,
-    target: &TargetRow,
-    path: &Path,
-    here: &Checkout,
-) -> Result<Option<Failure>, Failure> {
-    if let Some(why) = find_unreachable_commit(&session.project, target, here)? {
-        return Ok(Some(why));
-    }
-    let mark = process::own_mark(&format!("worktree-{}", row.id));
-    let by = GitControl {
-        mark: &mark,
-        stop: &StopHandle::default(),
-    };
-    failpoint::point("worktree.before-put-back");
-    let put = git::switch_branch(path, Some(&target.branch), &by)?;
-    Ok(put.err().map(|why| {
-        let branch = &target.branch;
-        let quoted = quote_word(&path.to_string_lossy()).into_owned();
-        let why = format!("{branch} cannot be checked out there again: {why}");
-        stays_failure(path, "worktree.failed", &why).with_hint(format!(
-            "see to that, then `git -C {quoted} switch {}`",
-            quote_word(branch)
-        ))
-    }))
-}
-
 /// The work tree in which a folder lies that is another one, or is to be, and where.
-fn find_enclosing_tree<'t>(all: &'t [Worktree], path: &'t Path) -> Option<(&'t Path, &'t Path)> {
+pub(crate) fn find_enclosing_tree<'t>(
+    all: &'t [Worktree],
+    path: &'t Path,
+) -> Option<(&'t Path, &'t Path)> {
     let trees = all.iter().map(|tree| tree.path.as_path());
     let around = trees.filter(|tree| path.starts_with(tree) && path != *tree);
     let nearest = around.max_by_key(|tree| tree.components().count())?;
@@ -982,7 +740,7 @@ fn new_target(project: &Project, wanted: WorktreeSettings) -> Result<TargetRow, 
     })
 }
 
-fn list_names(files: &[String], max: usize) -> String {
+pub(crate) fn list_names(files: &[String], max: usize) -> String {
     let shown = files[..files.len().min(max)].join(", ");
     match files.len().saturating_sub(max) {
         0 => shown,
@@ -990,280 +748,12 @@ fn list_names(files: &[String], max: usize) -> String {
     }
 }
 
-/// When the worktrees of finished runs are looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CleanupOccasion {
-    /// An invocation of `piton run` is over.
-    EndOfRun,
-    /// Something was stored: a branch may have been merged since.
-    Write,
-    /// A person asks for it.
-    Asked,
-}
-
-/// Removes the worktrees of finished runs whose time has come. Who finds nothing
-/// of that starts no git.
-pub(crate) fn remove_finished_worktrees(
-    session: &Session<'_>,
-    occasion: CleanupOccasion,
-    tell: &mut dyn FnMut(Notice<'_>),
-) {
-    let runs = match session.runs() {
-        Ok(runs) => runs,
-        Err(failure) => {
-            tracing::info!(%failure, "the worktrees of runs are not looked at");
-            return;
-        }
-    };
-    let path_of = |row: &RunRow| {
-        row.branches
-            .target
-            .as_ref()
-            .and_then(|target| target.path.clone())
-    };
-    // A later run may go on in the worktree of one that is done.
-    let open: Vec<String> = runs
-        .iter()
-        .filter(|row| row.state != RunState::Done)
-        .filter_map(path_of)
-        .collect();
-    let done = runs.iter().filter(|row| {
-        let path = path_of(row).filter(|path| !open.contains(path));
-        row.state == RunState::Done && path.is_some()
-    });
-    for row in done {
-        match remove_if_due(session, row, occasion, tell) {
-            // Who works on something else is not told again and again.
-            Ok(Some(WorktreeRemoval::Stays(_))) if occasion == CleanupOccasion::Write => {}
-            Ok(Some(removal)) => removal.emit_notice(tell),
-            Ok(None) => {}
-            Err(failure) => tell(Notice::Warning(&failure.to_string())),
-        }
-    }
-}
-
-/// A worktree that was removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RemovedWorktree {
-    /// The folder.
-    pub path: PathBuf,
-    /// The branch, which stays.
-    pub branch: String,
-    /// The files that git ignores and that went with it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ignored: Vec<String>,
-}
-
-/// What came of removing a worktree.
-#[derive(Debug)]
-pub(crate) enum WorktreeRemoval {
-    /// It is gone.
-    Removed(RemovedWorktree),
-    /// It stays, and why.
-    Stays(Failure),
-}
-
-impl WorktreeRemoval {
-    fn emit_notice(&self, tell: &mut dyn FnMut(Notice<'_>)) {
-        match self {
-            Self::Removed(RemovedWorktree { path, branch, .. }) => tell(Notice::Said(&format!(
-                "removed the worktree {}; its work is on the branch {branch}",
-                path.display()
-            ))),
-            Self::Stays(why) => tell(Notice::Warning(&why.to_string())),
-        }
-    }
-}
-
-/// Removes the worktree of a run, if it is time: none where it is not, or where
-/// there is none. One with changes stays.
-///
-/// # Errors
-///
-/// When git cannot be asked.
-pub(crate) fn remove_if_due(
-    session: &Session<'_>,
-    row: &RunRow,
-    occasion: CleanupOccasion,
-    tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Option<WorktreeRemoval>, Failure> {
-    let project = &session.project;
-    let Some(target) = row.branches.target.as_deref() else {
-        return Ok(None);
-    };
-    let Some(path) = worktree_path(project, target).filter(|path| path.join(".git").is_file())
-    else {
-        return Ok(None);
-    };
-    let is_used = find_user_of_worktree(session, row, &path);
-    if !is_removal_due(project, row, occasion)
-        || (is_used.is_some() && occasion != CleanupOccasion::Asked)
-    {
-        return Ok(None);
-    }
-    if let Some(why) = is_used {
-        return Ok(Some(WorktreeRemoval::Stays(why)));
-    }
-    if let Some(why) = find_reason_to_keep(session, &path, target, occasion)? {
-        return Ok(Some(WorktreeRemoval::Stays(why)));
-    }
-    let ignored = git::ignored_files(&path)?;
-    if !ignored.is_empty() {
-        let (files, goes) = match ignored.len() {
-            1 => ("1 file", "goes"),
-            _ => (&*format!("{} files", ignored.len()), "go"),
-        };
-        tell(Notice::Said(&format!(
-            "{files} that git ignores {goes} with the worktree {}: {}",
-            path.display(),
-            list_names(&ignored, IGNORED_NAMED_MAX)
-        )));
-    }
-    failpoint::point("worktree.before-remove");
-    if let Err(why) = git::remove_worktree(&project.root, &path)? {
-        return Ok(Some(WorktreeRemoval::Stays(stays_failure(
-            &path,
-            "worktree.failed",
-            &why,
-        ))));
-    }
-    if let Some((around, inner)) = find_enclosing_tree(&git::list_worktrees(&project.root)?, &path)
-    {
-        git::remove_exclusion(around, inner)?;
-    }
-    Ok(Some(WorktreeRemoval::Removed(RemovedWorktree {
-        path,
-        branch: target.branch.clone(),
-        ignored,
-    })))
-}
-
-/// Why the worktree of a run stays when its removal is requested; none where it can be
-/// removed, or there is none. Changes nothing.
-///
-/// # Errors
-///
-/// When git cannot be asked.
-pub(crate) fn reason_not_removable(
-    session: &Session<'_>,
-    row: &RunRow,
-) -> Result<Option<Failure>, Failure> {
-    let target = row.branches.target.as_deref();
-    let path = target.and_then(|target| worktree_path(&session.project, target));
-    let Some((target, path)) = target
-        .zip(path)
-        .filter(|(_, path)| path.join(".git").is_file())
-    else {
-        return Ok(None);
-    };
-    match find_user_of_worktree(session, row, &path) {
-        None => find_reason_to_keep(session, &path, target, CleanupOccasion::Asked),
-        used => Ok(used),
-    }
-}
-
 /// Why a worktree stays where it is.
-fn stays_failure(path: &Path, code: &'static str, why: &str) -> Failure {
+pub(crate) fn stays_failure(path: &Path, code: &'static str, why: &str) -> Failure {
     let hint = format!(
         "look at it with `git -C {} status`, and type it again",
         quote_word(&path.to_string_lossy())
     );
     let path = path.display();
     Failure::new(code, format!("the worktree {path} stays: {why}")).with_hint(hint)
-}
-
-/// Who is at work in the worktree of a run, or just there.
-fn find_user_of_worktree(session: &Session<'_>, row: &RunRow, path: &Path) -> Option<Failure> {
-    let stays = |why: &str| stays_failure(path, "worktree.in_use", why);
-    if let Some(other) =
-        run_lock::find_runner_in_tree(&session.project.with_run_worktree(row), None)
-    {
-        let name = quote_word(&other.run);
-        let why = format!("run `{}` is at work in it", other.run);
-        return Some(stays(&why).with_hint(format!(
-            "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`, and type it again"
-        )));
-    }
-    if !run_lock::is_free(&session.project, row) {
-        let why = "what its last runner started is still at work";
-        return Some(
-            stays(why).with_hint("see what that is with `piton status`, and type it again"),
-        );
-    }
-    session.world.cwd.starts_with(path).then(|| {
-        stays("it is the present folder").with_hint(format!(
-            "`cd {}`, and type it again",
-            quote_word(&session.project.root.to_string_lossy())
-        ))
-    })
-}
-
-/// What would be lost with a worktree, or keeps git from removing it.
-fn find_reason_to_keep(
-    session: &Session<'_>,
-    path: &Path,
-    target: &TargetRow,
-    occasion: CleanupOccasion,
-) -> Result<Option<Failure>, Failure> {
-    let quoted = quote_word(&path.to_string_lossy()).into_owned();
-    let here = git::read_checkout(path).and_then(|here| here.branch);
-    if here.as_ref() != Some(&target.branch) {
-        let why = format!("`{}` is not checked out there", target.branch);
-        return Ok(Some(stays_failure(path, "worktree.taken", &why).with_hint(
-            format!(
-                "end what is under way there, then `git -C {quoted} switch {}`, and type it again",
-                quote_word(&target.branch)
-            ),
-        )));
-    }
-    let all = git::list_worktrees(&session.project.root)?;
-    let tree = all.into_iter().find(|tree| tree.path == path);
-    if let Some(lock) = tree.and_then(|tree| tree.locked) {
-        let why = match &*lock {
-            "" => "it is locked".to_owned(),
-            lock => format!("it is locked: {lock}"),
-        };
-        return Ok(Some(
-            stays_failure(path, "worktree.locked", &why)
-                .with_hint(format!("`git worktree unlock {quoted}`, and type it again")),
-        ));
-    }
-    let changes = git::uncommitted_changes(path, &[])?;
-    if !changes.is_empty() {
-        let changes = list_names(&changes, NAMED_MAX);
-        let why = format!("it has changes that are not committed: {changes}");
-        return Ok(Some(stays_failure(path, "worktree.dirty", &why).with_hint(format!(
-            "look at it with `git -C {quoted} status`, commit what is to be kept, and type it again"
-        ))));
-    }
-    if occasion == CleanupOccasion::Asked {
-        return Ok(None);
-    }
-    if target.was_there {
-        let why = "it was there before the run";
-        return Ok(Some(stays_failure(path, "worktree.taken", why)));
-    }
-    // What git ignores is in no commit, and goes with the folder.
-    let ignored = git::ignored_paths(path)?;
-    if ignored.is_empty() {
-        return Ok(None);
-    }
-    let ignored = list_names(&ignored, NAMED_MAX);
-    let why = format!("it holds files that git ignores: {ignored}");
-    Ok(Some(stays_failure(path, "worktree.dirty", &why)))
-}
-
-/// Whether the worktree of a run that is not worked on is to be removed now.
-fn is_removal_due(project: &Project, row: &RunRow, occasion: CleanupOccasion) -> bool {
-    let wanted = wanted_worktree(&row.plan.face, row.plan.native.as_ref(), &[]);
-    match (occasion, wanted.map(|wanted| wanted.cleanup)) {
-        (CleanupOccasion::Asked, _) => true,
-        (CleanupOccasion::EndOfRun, Some(WorktreeCleanup::OnComplete)) => true,
-        (CleanupOccasion::EndOfRun | CleanupOccasion::Write, Some(WorktreeCleanup::OnMerge)) => {
-            let target = row.branches.target.as_deref();
-            let onto = target.and_then(|target| Some((&target.branch, target.onto.as_ref()?)));
-            onto.is_some_and(|(branch, onto)| git::is_branch_merged(&project.root, branch, onto))
-        }
-        (_, Some(_) | None) => false,
-    }
 }

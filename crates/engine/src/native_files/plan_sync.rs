@@ -34,12 +34,10 @@ use self::pace::WritePace;
 use super::branches::{self, BranchOrigin};
 use super::exchange::{DisplacedCopy, stage};
 use super::news::FileNotice;
+use super::plan_file_owner::{has_other_plan, stamp_key};
 pub use super::sync::ImportOutcome;
 use super::sync::{self, FileWritability, SyncFault, apply_decision as decide_about};
-use super::synced_file::{
-    FlushScope, PresentFile, StatFingerprint, SyncedFile, WriteOutcome, is_last_version,
-    read_last_version,
-};
+use super::synced_file::{FlushScope, PresentFile, StatFingerprint, SyncedFile, WriteOutcome};
 use crate::failure::Failure;
 use crate::git;
 use crate::git::history::{self, HistoryCaching};
@@ -97,11 +95,6 @@ pub(crate) struct LanePlanCopy<'c> {
     pub(crate) base: &'c str,
     /// The version that is there.
     pub(crate) now: &'c [u8],
-}
-
-/// What piton wrote of the file of a run: where that is kept.
-fn stamp_key(run: RunId) -> String {
-    run.to_string()
 }
 
 fn unwritable_failure(error: &io::Error) -> Failure {
@@ -837,19 +830,6 @@ pub(crate) fn settle_superseded_questions(
     Ok(())
 }
 
-/// The run whose plan stands in the file that `source` names: the last one of
-/// that source, unless the file holds another plan than that run had written
-/// into it; then the last one of which it does not. None where it holds a plan
-/// that no run knows. Writes nothing.
-pub(crate) fn run_of_file<'r>(
-    project: &Project,
-    runs: &'r [RunRow],
-    source: &str,
-) -> Option<&'r RunRow> {
-    let mut of_source = runs.iter().rev().filter(|row| row.plan.source == source);
-    of_source.find(|row| !has_other_plan(project, row))
-}
-
 /// That the file which shows a run holds another plan, and the file as it is typed;
 /// none where it does not. Writes nothing.
 ///
@@ -864,24 +844,4 @@ pub(crate) fn other_plan_in_file(
     let Some(file) = file else { return Ok(None) };
     let told = notices::other_plan_notice(row, &file).to_string();
     Ok(session.is_shown_in_plan_file(row)?.then_some((told, file)))
-}
-
-/// Whether the file of a run is, by what the system says of it, as piton wrote it
-/// last. Reads no more than the stamp.
-pub(crate) fn is_unchanged_since_write(project: &Project, row: &RunRow) -> bool {
-    let target = PlanFile::path_of_run(row).map(|path| project.absolute_path(&path));
-    target.is_some_and(|target| is_last_version(&project.home, &stamp_key(row.id), &target))
-}
-
-fn has_other_plan(project: &Project, row: &RunRow) -> bool {
-    let Some((format, path)) = plan_format(&row.plan.face).zip(PlanFile::path_of_run(row)) else {
-        return false;
-    };
-    if is_unchanged_since_write(project, row) {
-        return false;
-    }
-    let base = read_last_version(&project.home, &stamp_key(row.id));
-    let now = fs::read_to_string(project.absolute_path(&path)).ok();
-    base.zip(now)
-        .is_some_and(|(base, now)| base != now && format.is_replaced(&base, &now))
 }

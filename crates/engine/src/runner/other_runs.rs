@@ -10,7 +10,7 @@ use piton_formats::plan_file::PlanFile;
 use super::load_run_snapshot;
 use crate::failure::Failure;
 use crate::git::history::{self, HistoryCaching};
-use crate::native_files::plan_sync::run_of_file;
+use crate::native_files::plan_file_owner::run_of_file;
 use crate::project::Project;
 use crate::session::Session;
 

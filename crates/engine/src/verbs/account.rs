@@ -16,7 +16,7 @@ use piton_formats::registry::item_unit;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::git::worktree::WorkPlace;
+use crate::runner::work_place::WorkPlace;
 use crate::session::Session;
 use crate::verbs::control::search_folder;
 use crate::verbs::item_view::{

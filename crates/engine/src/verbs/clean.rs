@@ -17,14 +17,13 @@ use crate::config::Config;
 use crate::failpoint;
 use crate::failure::Failure;
 use crate::git::repositories::{RepositoryWorkTrees, try_work_trees_of_run};
-use crate::git::worktree::{
-    self, CleanupOccasion, RemovedWorktree, WorktreeRemoval, merge_command,
-};
+use crate::git::worktree::merge_command;
 use crate::git::{self, GitControl, RefMove, RefStep};
 use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
 use crate::runner::lane_pool::{Lane, LaneFault, LaneRecord, LaneRemoval, Pool, run_of_tree};
 use crate::runner::run_lock;
+use crate::runner::run_worktrees::{self, CleanupOccasion, RemovedWorktree, WorktreeRemoval};
 use crate::runner::{self, unmerged_work_in_lane};
 use crate::session::{Session, no_runs_failure};
 use crate::world::World;
@@ -119,7 +118,7 @@ pub fn clean(
     if row.branches.lanes.is_some() && !has_path {
         return clean_lanes(&session, &row, &config, unsaved);
     }
-    worktree::reattach_branches(&session, told);
+    run_worktrees::reattach_branches(&session, told);
     let mut cleaned = CleanedRun::default();
     if row.branches.lanes.is_some() {
         let mark = process::own_mark(&format!("clean-{}", row.id));
@@ -132,18 +131,18 @@ pub fn clean(
                 stop: &StopHandle::default(),
             },
         };
-        if let Some(why) = worktree::reason_not_removable(&session, &row)? {
+        if let Some(why) = run_worktrees::reason_not_removable(&session, &row)? {
             return Err(why);
         }
         cleaning.remove_lanes(&config, &BTreeMap::new(), &mut cleaned)?;
         cleaning.drop_refs(&session.project.work_tree, None, &mut cleaned)?;
     }
-    cleaned.worktree = match worktree::remove_if_due(&session, &row, CleanupOccasion::Asked, told)?
-    {
-        Some(WorktreeRemoval::Removed(removed)) => Some(removed),
-        Some(WorktreeRemoval::Stays(why)) => return Err(why),
-        None => None,
-    };
+    cleaned.worktree =
+        match run_worktrees::remove_if_due(&session, &row, CleanupOccasion::Asked, told)? {
+            Some(WorktreeRemoval::Removed(removed)) => Some(removed),
+            Some(WorktreeRemoval::Stays(why)) => return Err(why),
+            None => None,
+        };
     Ok(cleaned)
 }
 

@@ -26,6 +26,7 @@ use crate::project::Project;
 use crate::runner;
 use crate::runner::run_standing::RunStanding;
 use crate::session::{Session, no_runs_failure};
+use crate::verbs::record::unknown_item::resolve_planned_item;
 use crate::world::World;
 
 /// What was asked of a run.
@@ -186,7 +187,7 @@ pub fn skip_or_retry_item(
     why: Option<String>,
 ) -> Result<ControlOutcome, Failure> {
     let session = open_session(world, None)?;
-    let (run, node) = session.resolve_item(item)?;
+    let (run, node) = resolve_planned_item(&session, item)?;
     let mut said = Vec::new();
     let mut carry_out = |command: &Command| {
         apply_command(&session, command, &mut |notice| {

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::native_files::FileNotice;
 use crate::runner;
 use crate::session::{Session, no_runs_failure, open_runs};
+use crate::verbs::record::unknown_item::resolve_planned_item;
 use crate::world::World;
 
 /// The states of an item.
@@ -156,7 +157,7 @@ pub struct IssueDetails {
 /// When there is no such issue, or a store that cannot be read.
 pub fn show(world: &World, name: &str) -> Result<IssueDetails, Failure> {
     let session = Session::open_read_only(world, &world.cwd)?.ok_or_else(no_issues_failure)?;
-    let (run, node) = session.resolve_item(name)?;
+    let (run, node) = resolve_planned_item(&session, name)?;
     let rows = session.load(&needs_of_run(run))?;
     issue_details(&rows.tables, run, &node)
 }
@@ -209,7 +210,7 @@ pub fn move_issue(
     told: &mut NoticeSink<'_>,
 ) -> Result<MovedIssue, Failure> {
     let session = Session::open_writable(world, &world.cwd)?.ok_or_else(no_issues_failure)?;
-    let (run, node) = session.resolve_item(name)?;
+    let (run, node) = resolve_planned_item(&session, name)?;
     let through = format!("piton issue {}", what.verb());
     let author = EditAuthor::Typed { through, why };
     change_issues(&session, run, author, told, |tables, issues, _| {

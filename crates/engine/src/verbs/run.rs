@@ -44,18 +44,18 @@ use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{CommandExit, Failure, failure_of_run_state, unwritable_file};
 use crate::git::repositories::PlanRepositories;
-use crate::git::worktree::{self, CleanupOccasion, RunWorktree};
+use crate::git::worktree::{self, RunWorktree};
 use crate::lies::EvidenceRule;
 use crate::native_files::copies::store_copy_beside;
-use crate::native_files::plan_sync::{
-    adopt_plan_file, is_unchanged_since_write, run_of_file, settle_superseded_questions,
-};
+use crate::native_files::plan_file_owner::{is_unchanged_since_write, run_of_file};
+use crate::native_files::plan_sync::{adopt_plan_file, settle_superseded_questions};
 use crate::native_files::{FileNotice, describe_open_question, merged_marks};
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::runner::notify;
 use crate::runner::run_lock::{self, TreeSharing};
 use crate::runner::run_standing::RunStanding;
+use crate::runner::run_worktrees::{self, CleanupOccasion};
 use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
 use crate::session::{self, Session, open_runs, replacing_run};
 use crate::verbs::account::Account;
@@ -163,7 +163,7 @@ pub fn run(
 ) -> Result<RunAnswer, Failure> {
     let target = resolve_worktree_copy(world, find_target(world, request)?, tell)?;
     let config = Config::load(&target.project)?;
-    let world = &world.with_agent_secrets(&config);
+    let world = &world.with_agent_secrets(&config.agents);
     let remembered = remembered_flags::fill_in_flags(world, request, &target)?;
     let asked = RequestContext {
         remembered: &remembered,
@@ -448,10 +448,10 @@ fn run_locked_job(
         show_and_land(session, &end.row, tell);
     }
     drop(lock);
-    worktree::reattach_branches(session, tell);
+    run_worktrees::reattach_branches(session, tell);
     let InvocationEnd { row, by_signal } = worked?;
     if runner::is_without_runners(session, &row) {
-        worktree::remove_finished_worktrees(session, CleanupOccasion::EndOfRun, tell);
+        run_worktrees::remove_finished_worktrees(session, CleanupOccasion::EndOfRun, tell);
     }
     let is_old = row.state == RunState::Done && row.invocation.invocations == 0;
     let ended = ended_run(session, row, by_signal)?;
@@ -519,11 +519,11 @@ fn join_run(
     let worked = runner::run_invocation(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
     runner::drop_merged_refs(&session, run);
-    worktree::reattach_branches(&session, tell);
+    run_worktrees::reattach_branches(&session, tell);
     let InvocationEnd { row, by_signal } = worked?;
     show_and_land(&session, &row, tell);
     if runner::is_without_runners(&session, &row) {
-        worktree::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
+        run_worktrees::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
     }
     Ok(RunAnswer::Ran(ended_run(&session, row, by_signal)?))
 }
@@ -748,7 +748,7 @@ fn answer_at_rest(
         };
         // Its runner may have died before it came to that.
         if let Some(session) = Session::open_writable(world, &project.root)? {
-            worktree::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
+            run_worktrees::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
             runner::commit_target_files(&session, row.id, tell);
             runner::drop_merged_refs(&session, row.id);
             if land_at_end(&session, row, tell) {

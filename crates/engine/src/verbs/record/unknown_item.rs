@@ -1,6 +1,6 @@
 //! An item that is unknown, and the items whose names are near to what was typed.
 
-use piton_core::{Need, RunRow};
+use piton_core::{Need, Node, RunId, RunRow};
 
 use super::item::{ResolvedItem, plan_at_root, resolve_recorded_item};
 use crate::failure::Failure;
@@ -24,6 +24,21 @@ pub(crate) fn resolve_known_item(
         return Ok(meant);
     }
     Err(unknown_item_failure(session, text)?)
+}
+
+/// The run and node of an item of a plan that `[RUN:]NODE` names.
+///
+/// # Errors
+///
+/// When there is none, or more than one run has such a node.
+pub(crate) fn resolve_planned_item(
+    session: &Session<'_>,
+    text: &str,
+) -> Result<(RunId, Node), Failure> {
+    match session.find_item(&session.runs()?, text)? {
+        Some(found) => Ok(found),
+        None => Err(unknown_item_failure(session, text)?),
+    }
 }
 
 /// Whether a log entry is about a task of this name.

@@ -9,7 +9,7 @@ use piton_core::policy::Limits;
 use super::{RunRequest, RunTarget, TargetPlan};
 use crate::config::VerdictSource;
 use crate::failure::Failure;
-use crate::native_files::plan_sync::run_of_file;
+use crate::native_files::plan_file_owner::run_of_file;
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::session::Session;
