@@ -3,12 +3,14 @@
 //! One thread does everything; processes, signals and time speak to it through
 //! one channel. What the loop decides stands in `piton_core::run_loop`.
 
+mod active_work;
 mod agent;
 mod clock;
 mod committing;
 mod dead_runner;
 mod feed;
 mod gate;
+mod held_lanes;
 mod ingredients;
 mod iteration_hook;
 mod joining;
@@ -17,17 +19,24 @@ mod lanes;
 mod merging;
 pub(crate) mod notify;
 mod other_runs;
+pub(crate) mod own_files;
 mod own_work;
 mod pull_requests;
 mod queue;
 mod reviewing;
+mod run_facts;
 pub mod run_lock;
 pub mod run_standing;
-pub(crate) mod run_worktrees;
+pub mod run_worktrees;
+mod runner_state;
 mod screenshots;
+mod settling;
+mod signals;
 mod site;
 mod site_snapshots;
 mod spending;
+mod stoppable_threads;
+pub(crate) mod target_branch;
 mod target_files;
 mod unmerged;
 mod verdict;
@@ -39,47 +48,45 @@ use piton_core::event::{AttemptEvent, ItemEvent, MemoryEvent, RunEvent};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::attempt::{Outcome, Report};
 use piton_core::checkout::Checkout;
-use piton_core::evidence::{ChangeExtent, ClaimSettings, TreeChange};
-use piton_core::flags::RunFlags;
-use piton_core::policy::Limits;
-use piton_core::prepare::PreparedContext;
-use piton_core::pull_request::PullRequestSnapshot;
+use piton_core::evidence::{ChangeExtent, TreeChange};
 use piton_core::run::RunnerRequest;
 use piton_core::run_loop::{
-    Effect, Input, LaneEnd, MergeEnd, RunLoop, RunLoopEnding, RunLoopOptions, WaitAnswer,
+    Effect, Input, LaneEnd, MergeEnd, RunLoop, RunLoopEnding, RunLoopOptions,
 };
 use piton_core::{
-    Actor, AttemptId, CallerFacts, Command, DecisionId, DecisionRow, DecodedRecord, Event,
-    HolderLiveness, ItemRow, ItemState, Need, Node, RunId, RunRow, RunState, StreamId, Tables,
+    AttemptId, CallerFacts, Command, DecodedRecord, Event, HolderLiveness, ItemRow, ItemState,
+    Need, Node, RunId, RunRow, RunState, StreamId,
 };
 use piton_formats::plan_file::PlanFile;
-use piton_formats::plan_format::PlanPlace;
 use piton_formats::registry::plan_format;
 use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
+use self::active_work::{ActiveWork, ActiveWorks, GitCallEnd, WorkPurpose, WorkStopCause};
 use self::agent::EndedAgent;
 use self::clock::RunClock;
 use self::dead_runner::OrphanedRun;
 use self::gate::EndedGate;
-use self::lanes::RunLanes;
+use self::held_lanes::RunLanes;
 use self::other_runs::OtherRuns;
+use self::own_files::{own_file_prefixes, refuse_foreign_changes};
 use self::pull_requests::WorkGoal;
-use self::run_lock::RunLock;
+use self::run_facts::{
+    commit_mark, facts_of_run, facts_with_checkout, load_run_snapshot, open_plan_sync, owner_name,
+    require_run, runner_facts,
+};
+use self::runner_state::{
+    CommitState, JoiningLocks, PromptSource, ReportedOnce, Runner, RunnerFiles, RunnerMessage,
+    RunnerThreads, RunnerTime, TICK, UncommittedProgress, WorkState,
+};
+use self::signals::SignalListener;
 use self::site::{Site, Sites};
-use self::waits::StoppableThreads;
-use self::work::{ActiveWork, ActiveWorks, GitCallEnd, WorkNumber, WorkPurpose, WorkStopCause};
-use crate::agents::Agent;
-use crate::agents::prices::Prices;
+use self::stoppable_threads::StoppableThreads;
 use crate::agents::prompt::PromptTemplates;
-use crate::agents::spool::Spool;
-use crate::config::{Config, VerdictSource};
 use crate::failpoint;
 use crate::failure::Failure;
 use crate::failure::notice::{Notice, WorkProgress};
@@ -87,27 +94,21 @@ use crate::git;
 use crate::git::worktree::{self, RunWorktree};
 use crate::native_files::FileNotice;
 use crate::native_files::plan_sync::PlanSync;
-use crate::native_files::plan_sync::load_plan_rows;
 use crate::native_files::project_sync::{self, AskedFileFingerprints};
-use crate::process::{self, ProcessExit};
-use crate::project::Project;
+use crate::process;
 use crate::runner::lane_pool::Pool;
 use crate::session::Session;
 
-pub use self::dead_runner::{
-    clean_up_dead_runner, clean_up_dead_runner_locked, settle_dead_runner,
-};
 pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of_lane, unit_ref_folder};
 pub(crate) use self::merging::resume_after_merge;
-pub(crate) use self::queue::target_moved_failure;
+pub use self::runner_state::{RunAim, RunnerJob};
+pub use self::settling::{clean_up_dead_runner, clean_up_dead_runner_locked, settle_dead_runner};
 pub(crate) use self::site_snapshots::non_agent_files;
 pub(crate) use self::target_files::commit_target_files;
 pub(crate) use self::unmerged::{
     describe_unmerged_lanes, unmerged_work_in_lane, warn_unmerged_lanes,
 };
 
-/// How often the runner looks for events of others while it waits.
-const TICK: SignedDuration = SignedDuration::from_millis(150);
 /// The same while it has nothing to do but to wait for what the plan says: often enough
 /// for people, and so seldom that a wait of a week costs next to nothing.
 const IDLE_TICK: SignedDuration = SignedDuration::from_millis(500);
@@ -119,191 +120,6 @@ const PROJECT_FILES_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 const WATCH_PAUSE: SignedDuration = SignedDuration::from_secs(3);
 /// How many events are read at once when others were busy.
 const PAGE: usize = 1_000;
-
-/// What a run is taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunAim {
-    /// To work through it.
-    Work,
-    /// To settle what a dead runner left under way, and nothing else.
-    Settle,
-    /// To work on it beside the runner that holds it.
-    Join,
-}
-
-/// What a runner is to do.
-#[derive(Clone, Debug)]
-pub struct RunnerJob {
-    /// What for.
-    pub aim: RunAim,
-    /// The run.
-    pub run: RunId,
-    /// The agent, as recorded.
-    pub agent: String,
-    /// What starts it and reads it.
-    pub program: Rc<dyn Agent>,
-    /// What says that its work is done.
-    pub verdict: VerdictSource,
-    /// The settings: an attempt that a dead runner left may be of another agent.
-    pub config: Config,
-    /// What bounds an agent.
-    pub agent_limits: process::ProcessLimits,
-    /// What tokens cost, where its program does not say.
-    pub prices: Prices,
-    /// The model for nodes whose plan names none.
-    pub model: Option<String>,
-    /// The limits of this invocation, before those of the plan.
-    pub limits: Limits,
-    /// What is asked of agents that say that an item is done.
-    pub claims: ClaimSettings,
-    /// What the next invocation takes over.
-    pub flags: RunFlags,
-    /// Stay and go on when a person has decided.
-    pub wait: bool,
-    /// End after one node.
-    pub once: bool,
-    /// The worktree in which it is worked on, where it has one of its own: the work
-    /// tree of the session, as soon as this is carried out.
-    pub worktree: Option<RunWorktree>,
-    /// How many items are worked on at once, where a flag says it; more than one,
-    /// each in a lane.
-    pub workers: Option<NonZeroU32>,
-}
-
-enum RunnerMessage {
-    Grew(WorkNumber, u64),
-    Exited(WorkNumber, ProcessExit),
-    Called(WorkNumber, GitCallEnd),
-    Answered(Node, WaitAnswer),
-    Seen(Node, u64, Result<PullRequestSnapshot, String>),
-    Signal(&'static str),
-}
-
-/// What is known of an attempt between the moment in which its start is asked of
-/// the store and the start of its agent.
-#[derive(Default)]
-struct StartingAttempt {
-    /// The work tree.
-    before: Option<Box<site_snapshots::SiteSnapshot>>,
-    /// What the memory has of its item.
-    prepared: Option<PreparedContext>,
-}
-
-/// What prompts of the run are made of.
-struct PromptSource {
-    templates: PromptTemplates,
-    /// What the project tells agents in the place of the words of piton, by their roles.
-    role_texts: BTreeMap<String, String>,
-    /// Not the run's name: later runs of a sprint have names of their own.
-    sprint_id: String,
-}
-
-/// What is known of the files that the runner keeps and looks at.
-struct RunnerFiles {
-    other_runs: OtherRuns,
-    project_files_at: Timestamp,
-    project_files_behind: bool,
-    waiting: AskedFileFingerprints,
-    look_failed: bool,
-    /// Whether the file that asks for a pause was there when it was looked for last.
-    saw_pause_file: bool,
-}
-
-/// The threads of the runner, and how they report to it.
-struct RunnerThreads {
-    sender: Sender<RunnerMessage>,
-    receiver: Receiver<RunnerMessage>,
-    asked_commands: StoppableThreads,
-    /// The pull requests that are looked at just now.
-    looks: StoppableThreads,
-}
-
-/// The clock of the runner, and what is due when.
-struct RunnerTime {
-    wake: Option<Timestamp>,
-    clock: RunClock,
-    tick_at: Timestamp,
-    beat: Timestamp,
-}
-
-/// What was reported, so that it is not repeated.
-struct ReportedOnce {
-    /// What was told last of what the plan has items wait for.
-    waits: Option<String>,
-    /// That a person is waited for was told, and nothing happened since.
-    person: bool,
-    /// What was told last of the answers that said no.
-    noes: BTreeMap<Node, String>,
-    /// What was told last of pull requests that cannot be opened or seen.
-    failures: BTreeMap<Node, String>,
-    /// A look at a work tree failed, and that was told.
-    look_missed: bool,
-    /// The warning that a budget does not count everything was given.
-    budget_warned: bool,
-}
-
-/// What is known of the commits that piton makes of its own files.
-struct CommitState {
-    /// What attempts made, until what piton wrote of them is committed as well.
-    progress: committing::UncommittedProgress,
-    /// Something of that was committed.
-    has_committed: bool,
-    /// It failed, and a warning was given.
-    commit_missed: bool,
-    /// Git hung over it.
-    commits_hang: bool,
-}
-
-/// The work that is under way or about to begin, and where.
-struct WorkState {
-    works: ActiveWorks,
-    /// Where the works are done.
-    sites: Sites,
-    /// What is known of the attempts that are about to start, by their items.
-    starting: BTreeMap<Node, StartingAttempt>,
-    /// What stood where agents are to write what comes of an item, before they did.
-    artifacts_before: BTreeMap<Node, String>,
-    /// An agent works in the work tree of the run, or is about to: no file comes into its way to another branch.
-    agents_time: bool,
-    /// The merge whose tree is that on which the check of its item passed.
-    checked_in_lane: Option<String>,
-}
-
-/// The locks of a runner that has joined another one.
-struct JoiningLocks {
-    /// The lock that says that this runner lives, and its name, where it has joined
-    /// another one.
-    beside: Option<(RunLock, String)>,
-    /// The lock on the plan, where it holds the run since that one is gone.
-    plan_lock: Option<RunLock>,
-}
-
-struct Runner<'s, 'w> {
-    session: &'s Session<'w>,
-    job: RunnerJob,
-    row: RunRow,
-    lp: RunLoop,
-    plan_sync: Option<PlanSync>,
-    spool: Spool,
-    /// The runner before this one died, or was ended.
-    was_cut_short: bool,
-    seen: u64,
-    /// How far the tables are: what is read is known when the loop has taken it in.
-    known: u64,
-    stop_reason: Option<String>,
-    /// The lanes of the run, where it is worked on in lanes.
-    lanes: Option<RunLanes>,
-    /// Why a lane or a merge cannot be made.
-    fault: Option<Failure>,
-    prompts: PromptSource,
-    files: RunnerFiles,
-    threads: RunnerThreads,
-    time: RunnerTime,
-    reported: ReportedOnce,
-    commits: CommitState,
-    work: WorkState,
-    joining: JoiningLocks,
-}
 
 /// How an invocation left its run.
 #[derive(Debug)]
@@ -466,7 +282,7 @@ fn open_runner<'s, 'w>(
             budget_warned: false,
         },
         commits: CommitState {
-            progress: committing::UncommittedProgress::default(),
+            progress: UncommittedProgress::default(),
             has_committed: false,
             commit_missed: false,
             commits_hang: false,
@@ -578,12 +394,6 @@ fn lease_token(events: &[DecodedRecord]) -> u64 {
     token
 }
 
-/// Whether no runner works on a run any more: the last runner does what is due at its
-/// end.
-pub(crate) fn is_without_runners(session: &Session<'_>, row: &RunRow) -> bool {
-    row.holder.is_none() && dead_runner::locks_of_living_runners(&session.project, row).is_empty()
-}
-
 /// Gives a run back on which no work is possible.
 fn interrupt_run(session: &Session<'_>, run: RunId, token: u64, failure: &Failure) {
     let reason = failure.message.clone();
@@ -602,25 +412,6 @@ fn release_run(session: &Session<'_>, run: RunId, token: u64) {
         .ok();
 }
 
-fn require_run(row: Option<&RunRow>) -> Result<RunRow, Failure> {
-    row.cloned().ok_or_else(|| {
-        Failure::new("run.unknown", "the run is gone").with_hint("see the runs with `piton status`")
-    })
-}
-
-/// The rows of a run, and the position of the last event that is in them.
-fn load_run_snapshot(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> {
-    let stream = StreamId::of_run(run);
-    loop {
-        let before = session.store.event_count(&stream)?;
-        let tables = load_plan_rows(session, run, &[Need::OpenAttempts(Some(run))])?;
-        // What another process wrote in between is read the next time round.
-        if session.store.event_count(&stream)? == before {
-            return Ok((tables, before));
-        }
-    }
-}
-
 /// A dirty work tree would be committed as if an agent had made it so.
 fn refuse_dirty_work_tree(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     if !row.plan.policy.auto_commit || has_begun_task(session, row)? {
@@ -628,42 +419,6 @@ fn refuse_dirty_work_tree(session: &Session<'_>, row: &RunRow) -> Result<(), Fai
     }
     git::refuse_without_identity(&session.project.work_tree, false)?;
     refuse_foreign_changes(&session.project, &row.plan.face, &row.plan.source)
-}
-
-/// Refuses to commit changes that piton did not make, for the plan of a format at
-/// `source`.
-///
-/// # Errors
-///
-/// When something has changed, git is missing, or this is no work tree of it.
-pub(crate) fn refuse_foreign_changes(
-    project: &Project,
-    face: &str,
-    source: &str,
-) -> Result<(), Failure> {
-    let changes = git::uncommitted_changes(
-        &project.work_tree,
-        &own_file_prefixes(project, face, source),
-    )?;
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let shown: Vec<&str> = changes.iter().take(5).map(String::as_str).collect();
-    let more = if changes.len() > shown.len() {
-        format!(" and {} more", changes.len() - shown.len())
-    } else {
-        String::new()
-    };
-    Err(Failure::new(
-        "git.dirty",
-        format!(
-            "`auto-commit` needs a clean work tree, and these have changes: {}{more}",
-            shown.join(", ")
-        ),
-    )
-    .with_hint(
-        "commit them or put them aside with `git stash --include-untracked`, then run again",
-    ))
 }
 
 /// Whether a task was begun: what has changed since belongs to it.
@@ -674,94 +429,6 @@ fn has_begun_task(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> 
         task || (item.attempts > 0 && !item.state.is_finished())
     };
     Ok(rows.tables.tree(row.id).any(begun))
-}
-
-/// The files that piton writes into the work tree itself, by their paths in it.
-///
-/// With what it keeps beside them: versions of others, copies, and what a
-/// crash in the middle of a write leaves.
-pub(crate) fn own_file_prefixes(
-    project: &Project,
-    face: &str,
-    source: &str,
-) -> Vec<git::OwnFilePrefix> {
-    let format = plan_format(face);
-    let beside = format.and_then(|format| format.list_beside);
-    let beside = beside.map(|beside| beside.name);
-    // A plan in one file is committed with the work.
-    let (folder, name) = match format.map(|format| format.place) {
-        Some(PlanPlace::Folder(name)) => (source, Some(name)),
-        Some(PlanPlace::File) => (
-            source.rsplit_once('/').map_or("", |(folder, _)| folder),
-            None,
-        ),
-        None => return Vec::new(),
-    };
-    let folder = project.absolute_path(folder);
-    // A second work tree has the version of its branch, which is no change to commit.
-    let inner = folder.strip_prefix(&project.work_tree);
-    let Ok(folder) = inner.or_else(|_| folder.strip_prefix(&project.root)) else {
-        return Vec::new();
-    };
-    let folder = folder.to_string_lossy();
-    let names = [name, beside];
-    let begins = names.into_iter().flatten();
-    let begins = begins.flat_map(|name| [name.to_owned(), format!(".{name}.")]);
-    begins
-        .map(|begin| git::OwnFilePrefix {
-            folder: folder.clone().into_owned(),
-            begin,
-        })
-        .collect()
-}
-
-/// What a git is found by that makes the commit of an item.
-fn commit_mark(run: RunId, node: &Node) -> String {
-    process::own_mark(&format!("commit-{run}-{node}"))
-}
-
-pub(crate) fn owner_name() -> String {
-    let me = process::current_process();
-    format!("process {} on {}", me.pid, me.host)
-}
-
-fn runner_facts(session: &Session<'_>) -> CallerFacts {
-    facts_with_checkout(session, git::read_checkout(&session.project.work_tree))
-}
-
-/// The same, where the work of the run is.
-fn facts_of_run(session: &Session<'_>, run: RunId) -> CallerFacts {
-    CallerFacts {
-        checkout: session.facts_of_run(run, HolderLiveness::Nothing).checkout,
-        ..runner_facts(session)
-    }
-}
-
-fn facts_with_checkout(session: &Session<'_>, checkout: Option<Checkout>) -> CallerFacts {
-    CallerFacts {
-        actor: Actor::Runner(owner_name()),
-        decision: DecisionId(session.world.new_id()),
-        holder: HolderLiveness::Nothing,
-        checkout,
-    }
-}
-
-fn open_plan_sync(
-    session: &Session<'_>,
-    row: &RunRow,
-    tables: &Tables,
-    tell: &mut dyn FnMut(Notice<'_>),
-) -> Option<PlanSync> {
-    match PlanSync::open(session, row, tables) {
-        Ok(plan_sync) => plan_sync,
-        Err(error) => {
-            tell(Notice::Warning(&format!(
-                "the file of run `{}` is not kept up to date: {error}",
-                row.name
-            )));
-            None
-        }
-    }
 }
 
 impl Runner<'_, '_> {
@@ -813,7 +480,7 @@ impl Runner<'_, '_> {
             return Ok(());
         }
         let grace = self.job.agent_limits.grace;
-        let living = dead_runner::locks_of_living_runners(&self.session.project, &self.row);
+        let living = run_lock::locks_of_living_runners(&self.session.project, &self.row);
         let orphaned = OrphanedRun {
             tables: self.lp.tables(),
             run: self.row.id,
@@ -1817,76 +1484,5 @@ fn ended_attempt_id(recorded: &DecodedRecord) -> Option<AttemptId> {
         Some(*attempt)
     } else {
         None
-    }
-}
-
-fn format_count(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// What the process ends with when an invocation ended in this state, with
-/// these questions about files open.
-#[must_use]
-pub fn exit_of_run(row: &RunRow, open: &[DecisionRow]) -> crate::failure::CommandExit {
-    use crate::failure::CommandExit;
-    match row.state {
-        // All that is known is done; what the plan says by now is not known.
-        RunState::Done if open.iter().any(|asked| asked.run == row.id) => CommandExit::Waits,
-        RunState::Done => CommandExit::Done,
-        RunState::Waiting => CommandExit::Waits,
-        RunState::Blocked => CommandExit::No,
-        RunState::Paused if matches!(row.pause, Some(piton_core::run::Pause::Limit { .. })) => {
-            CommandExit::Limit
-        }
-        RunState::Paused => CommandExit::Waits,
-        RunState::New | RunState::Running | RunState::Interrupted => CommandExit::Interrupted,
-    }
-}
-
-/// An attempt whose end no runner saw.
-fn unseen_end_report() -> Report {
-    Report {
-        summary: None,
-        error: Some("its runner died; how it ended is unknown".to_owned()),
-        ..Report::with_outcome(Outcome::Interrupted)
-    }
-}
-
-/// Listens for signals while this lives, and calls a function for each.
-pub(crate) struct SignalListener {
-    handle: signal_hook::iterator::Handle,
-}
-
-impl SignalListener {
-    /// Hears of each signal that asks this process to end, as long as `hear` wants to.
-    pub(crate) fn listen(
-        hear: impl Fn(&'static str) -> bool + Send + 'static,
-    ) -> Result<Self, Failure> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let fault = |error: std::io::Error| {
-            Failure::new("store.fault", "cannot listen for signals").with_source(error)
-        };
-        let mut signals =
-            signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(fault)?;
-        let handle = signals.handle();
-        std::thread::spawn(move || {
-            for signal in signals.forever() {
-                let name = match signal {
-                    SIGINT => "SIGINT",
-                    SIGTERM => "SIGTERM",
-                    _ => "SIGHUP",
-                };
-                if !hear(name) {
-                    return;
-                }
-            }
-        });
-        Ok(Self { handle })
-    }
-}
-
-impl Drop for SignalListener {
-    fn drop(&mut self) {
-        self.handle.close();
     }
 }

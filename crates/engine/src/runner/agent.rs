@@ -15,12 +15,11 @@ use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, ItemRow, Need, Node, Role};
 use tempfile::NamedTempFile;
 
+use super::active_work::{ActiveWork, WorkNumber, WorkPurpose, WorkStopCause};
 use super::dead_runner::{sanitize_file_name, transcripts_folder};
 use super::feed::{AgentFeed, SessionSource};
-use super::site::Site;
-use super::site_snapshots::SiteSnapshot;
-use super::work::{ActiveWork, WorkNumber, WorkPurpose, WorkStopCause};
-use super::{Runner, unseen_end_report};
+use super::runner_state::Runner;
+use super::site::{Site, SiteSnapshot};
 use crate::agents::answer::{self, AgentStopReason, ProgramEnd};
 use crate::agents::session_file::SessionScope;
 use crate::agents::spool;
@@ -825,5 +824,14 @@ fn stop_reason_name(why: StopReason) -> &'static str {
         StopReason::Idle => "idle-timeout",
         StopReason::Flood => "output-limit",
         StopReason::Asked => "asked",
+    }
+}
+
+/// An attempt whose end no runner saw.
+fn unseen_end_report() -> Report {
+    Report {
+        summary: None,
+        error: Some("its runner died; how it ended is unknown".to_owned()),
+        ..Report::with_outcome(Outcome::Interrupted)
     }
 }

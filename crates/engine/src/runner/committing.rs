@@ -5,46 +5,18 @@
 //! those of an attempt, and an agent finds a work tree in which it can change the
 //! branch.
 
-use piton_core::event::{AttemptEvent, ItemEvent};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use piton_core::{DecodedRecord, Event, ItemState, Need, Node};
+use piton_core::{DecodedRecord, ItemState, Need, Node};
 
-use super::{Notice, Runner};
+use super::runner_state::{Runner, UncommittedProgress};
+use crate::failure::notice::Notice;
 use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync;
 use crate::{failpoint, git};
 
 /// Most items that the subject of a commit names.
 const NAMED_MAX: usize = 3;
-
-/// What attempts made since piton committed last.
-#[derive(Debug, Default)]
-pub(super) struct UncommittedProgress {
-    /// The items of those that made commits.
-    committed: Vec<Node>,
-    /// The files that they changed, by their paths in the work tree.
-    files: BTreeSet<String>,
-}
-
-impl UncommittedProgress {
-    fn record_event(&mut self, event: &Event) {
-        if let Event::Attempt(AttemptEvent::Ended { node, report, .. }) = event {
-            self.files.extend(report.files.iter().flatten().cloned());
-            self.record_committed(node, report.commits.iter().flatten().count() > 0);
-        }
-        if let Event::Item(ItemEvent::CommitEnded { node, commit, .. }) = event {
-            self.record_committed(node, commit.is_some());
-        }
-    }
-
-    fn record_committed(&mut self, node: &Node, is_committed: bool) {
-        if is_committed && !self.committed.contains(node) {
-            self.committed.push(node.clone());
-        }
-    }
-}
 
 impl Runner<'_, '_> {
     /// Notes what attempts changed and committed.

@@ -14,8 +14,8 @@ use piton_core::recover::Recovery;
 use piton_core::run_loop::{BaselineAnswer, Input};
 use piton_core::{Node, Outcome, Stage};
 
-use super::Runner;
-use super::work::{ActiveGate, WorkPurpose};
+use super::active_work::{ActiveGate, WorkPurpose};
+use super::runner_state::Runner;
 use crate::agents::spool;
 use crate::failpoint;
 use crate::failure::notice::Notice;

@@ -21,7 +21,7 @@ use piton_formats::plan_file::{PlanFile, PlanFileNotes};
 use piton_formats::problem::SourceText;
 
 use super::own_work::PITON;
-use super::{Runner, StartingAttempt};
+use super::runner_state::{Runner, StartingAttempt};
 use crate::agents::prompt::{
     self, CommitBy, DoneItem, LaterCheck, Level, OwnWorktree, PromptHistory, PromptInput,
     PromptRepositories, ReportBy,

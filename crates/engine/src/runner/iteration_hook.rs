@@ -4,7 +4,7 @@
 use piton_core::attempt::Transcript;
 use piton_core::{ItemRow, Need, Role};
 
-use super::Runner;
+use super::runner_state::Runner;
 use crate::failure::Failure;
 
 impl Runner<'_, '_> {

@@ -12,13 +12,13 @@ use piton_core::{
 };
 use piton_store::CommitError;
 
+use super::dead_runner;
 use super::dead_runner::OrphanedRun;
-use super::{
-    Notice, Runner, RunnerJob, RunnerMessage, TICK, dead_runner, open_plan_sync, owner_name,
-    require_run, runner_facts,
-};
+use super::run_facts::{open_plan_sync, owner_name, require_run, runner_facts};
+use super::runner_state::{Runner, RunnerJob, RunnerMessage, TICK};
 use crate::failpoint;
 use crate::failure::Failure;
+use crate::failure::notice::Notice;
 use crate::runner::run_lock::{self, RunLock, TreeSharing};
 use crate::session::Session;
 
@@ -166,7 +166,7 @@ impl Runner<'_, '_> {
             Need::OpenAttempts(Some(run)),
         ])?;
         let row = require_run(rows.tables.run(run))?;
-        let mut living = dead_runner::locks_of_living_runners(&self.session.project, &row);
+        let mut living = run_lock::locks_of_living_runners(&self.session.project, &row);
         living.push(self.spool.lock_name());
         let grace = self.job.agent_limits.grace;
         let orphaned = OrphanedRun {
@@ -229,7 +229,7 @@ impl Runner<'_, '_> {
     fn are_others_ending(&self, row: &RunRow) -> bool {
         let project = &self.session.project;
         let holder_ends = !self.lp.is_holder() && !run_lock::is_plan_free(project, row);
-        holder_ends || !dead_runner::locks_of_living_runners(project, row).is_empty()
+        holder_ends || !run_lock::locks_of_living_runners(project, row).is_empty()
     }
 
     /// Carries out a command about leases beside what the loop does, and says whether

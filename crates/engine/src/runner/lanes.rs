@@ -18,15 +18,16 @@ use piton_core::{
 };
 use piton_formats::plan_file::PlanFile;
 
+use super::active_work::GitCallEnd;
+use super::held_lanes::{HeldLane, RunLanes};
+use super::own_files::own_file_prefixes;
 use super::pull_requests::{WorkGoal, refuse_without_pull_requests};
-use super::queue::target_moved_failure;
+use super::run_facts::{commit_mark, open_plan_sync, require_run, runner_facts};
+use super::run_lock::is_without_runners;
+use super::runner_state::{RunAim, Runner, RunnerJob};
 use super::site::Site;
+use super::target_branch::{refuse_checked_out, target_moved_failure};
 use super::unmerged::unmerged_work_in_lane;
-use super::work::GitCallEnd;
-use super::{
-    RunAim, Runner, RunnerJob, commit_mark, is_without_runners, open_plan_sync, own_file_prefixes,
-    require_run, runner_facts,
-};
 use crate::agents;
 use crate::config::{LANES, repositories};
 use crate::failpoint;
@@ -43,78 +44,11 @@ use crate::process::StopHandle;
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::runner::lane_pool::{
-    Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRepository, LaneStart, Pool,
-    PreparedLane, has_include_file, read_plan_file, record_left_repository, run_of_tree,
+    Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneStart, Pool, PreparedLane,
+    has_include_file, read_plan_file, record_left_repository, run_of_tree,
 };
 use crate::session::Session;
 use crate::world::input::sha256;
-
-/// What a runner has of the lanes of its run.
-pub(super) struct RunLanes {
-    /// The pool for lanes of the project's repository.
-    pool: Pool,
-    /// Those for lanes of the others, by their names.
-    others: BTreeMap<String, Pool>,
-    /// The lanes of units, by the units.
-    units: BTreeMap<Node, HeldLane>,
-    /// Those in which merges are made and checked, by their repositories.
-    pub(super) merges: BTreeMap<Option<String>, HeldLane>,
-}
-
-/// A lane that this process holds.
-#[derive(Clone)]
-pub(super) struct HeldLane {
-    pub(super) lane: Arc<Lane>,
-    /// What came of making it ready.
-    pub(super) prepared: Option<Arc<PreparedLane>>,
-}
-
-impl HeldLane {
-    pub(super) fn new(lane: Lane) -> Self {
-        Self {
-            lane: Arc::new(lane),
-            prepared: None,
-        }
-    }
-
-    /// Files that are in no commit, by their paths in the worktree.
-    pub(super) fn included_files(&self) -> Vec<String> {
-        let prepared = self.prepared.as_ref();
-        prepared.map_or_else(Vec::new, |prepared| prepared.included.clone())
-    }
-}
-
-impl RunLanes {
-    /// The lanes of a run that is worked on in these repositories beside the project's.
-    pub(super) fn new(pool: Pool, trees: &RepositoryWorkTrees) -> Self {
-        let others = trees.iter().map(|(name, tree)| {
-            let repository = LaneRepository {
-                name: name.clone(),
-                tree: tree.clone(),
-            };
-            (name.clone(), pool.for_repository(repository))
-        });
-        Self {
-            others: others.collect(),
-            pool,
-            units: BTreeMap::new(),
-            merges: BTreeMap::new(),
-        }
-    }
-
-    /// The pool for lanes of a repository; none where the run is not worked on there.
-    pub(super) fn pool_of_repository(&self, repository: Option<&str>) -> Option<&Pool> {
-        match repository {
-            None => Some(&self.pool),
-            Some(name) => self.others.get(name),
-        }
-    }
-
-    /// The lane of the unit that an item belongs to.
-    pub(super) fn lane_of_item(&self, node: &Node) -> Option<&HeldLane> {
-        self.units.get(&unit_of_node(node))
-    }
-}
 
 /// The first git that makes a merge in its objects alone.
 const GIT_MIN: (u32, u32) = (2, 38);
@@ -581,37 +515,6 @@ fn advance_to_branch(
     };
     session.commit(&command, &runner_facts(session))?;
     Ok(())
-}
-
-/// Refuses to move a branch under a work tree that has it checked out: what is merged
-/// would be missing there, and the next commit would take it out. `other` is the work tree
-/// of a repository that is not the one at hand.
-pub(super) fn refuse_checked_out(
-    main: &Path,
-    other: Option<&Path>,
-    target: &TargetRow,
-) -> Result<(), Failure> {
-    let Some(tree) = git::find_worktree_of_branch(main, &target.branch) else {
-        return Ok(());
-    };
-    let (branch, shown) = (&target.branch, tree.display());
-    // A branch can be checked out in one work tree only.
-    let is_free = |onto: &&str| {
-        git::tip_of_branch(main, onto).is_some()
-            && git::find_worktree_of_branch(main, onto).is_none()
-    };
-    let onto = target.onto.as_deref().filter(is_free).map(quote_word);
-    let onto = onto.as_deref().unwrap_or("--detach");
-    Err(Failure::new(
-        "target.checked_out",
-        format!("the branch {branch} is checked out in {shown}, and work is merged onto it"),
-    )
-    .with_hint(format!(
-        "leave it there with `git -C {} switch {onto}`, then run again; to look at the work, `{} switch --detach {}`",
-        quote_word(&tree.to_string_lossy()),
-        git::git_command_for(other),
-        quote_word(branch)
-    )))
 }
 
 /// Takes the branch of a run along to the one that it is for, where that is checked out and
@@ -1417,7 +1320,7 @@ fn try_drop_merged_refs(session: &Session<'_>, run: RunId) -> Result<(), Failure
     else {
         return Ok(());
     };
-    if !is_without_runners(session, row) {
+    if !is_without_runners(&session.project, row) {
         return Ok(());
     }
     let is_merged = |item: &&ItemRow| {

@@ -11,7 +11,8 @@ use piton_core::{
 use piton_store::CommitError;
 
 use super::other_runs::OtherRuns;
-use super::{Runner, load_run_snapshot, runner_facts};
+use super::run_facts::{load_run_snapshot, runner_facts};
+use super::runner_state::Runner;
 use crate::failure::Failure;
 use crate::git;
 use crate::git::history::{self, HistoryCaching};

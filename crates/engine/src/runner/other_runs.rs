@@ -7,7 +7,7 @@ use piton_core::checkout::Checkout;
 use piton_core::{ItemRow, ItemState, Node, RunRow, Tables};
 use piton_formats::plan_file::PlanFile;
 
-use super::load_run_snapshot;
+use super::run_facts::load_run_snapshot;
 use crate::failure::Failure;
 use crate::git::history::{self, HistoryCaching};
 use crate::native_files::plan_file_owner::run_of_file;

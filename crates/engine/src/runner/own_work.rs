@@ -14,8 +14,8 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::{ItemRole, OwnWork, Phases, RunContext};
 use piton_formats::registry::plan_format;
 
+use super::runner_state::{Runner, RunnerJob};
 use super::site::Site;
-use super::{Runner, RunnerJob};
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::world::input;
@@ -163,7 +163,7 @@ impl Runner<'_, '_> {
                 word: EditAuthor::Piton,
             };
             self.session
-                .commit(&command, &super::runner_facts(self.session))?;
+                .commit(&command, &super::run_facts::runner_facts(self.session))?;
         }
         Ok(Report {
             summary: Some(summary),

@@ -18,7 +18,8 @@ use piton_core::run_loop::{Input, MergeEnd, PullRequestOpenEnd};
 use piton_core::{ItemRow, Need, Node, RunId, RunRow, Tables};
 use piton_formats::title::title_of_item;
 
-use super::{Runner, RunnerJob, RunnerMessage};
+use super::runner_state::{Runner, RunnerJob, RunnerMessage};
+use super::target_branch::target_moved_failure;
 use crate::config::PullRequestProgram;
 use crate::failpoint;
 use crate::failure::Failure;
@@ -32,7 +33,7 @@ use crate::git::{
 use crate::process::{self, StopHandle};
 use crate::session::Session;
 
-use super::work::GitCallEnd;
+use super::active_work::GitCallEnd;
 
 /// What calls for a run's pull requests are found by.
 fn pull_request_mark(run: RunId) -> String {
@@ -478,7 +479,7 @@ fn merge_into_target(
     let onto = match onto {
         Some(at) if git::is_built_on(tree, &at, &target.tip)? => at,
         elsewhere => {
-            let moved = super::queue::target_moved_failure(None, target, elsewhere);
+            let moved = target_moved_failure(None, target, elsewhere);
             return Err(PullRequestError::ForGood(moved.message));
         }
     };

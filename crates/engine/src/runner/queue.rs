@@ -19,9 +19,13 @@ use piton_core::{ItemRow, Node, Rows, tables_after_merge};
 use piton_formats::merge::{MergeVersions, merge_preferring_ours};
 use piton_formats::plan_file::{self, PlanFile};
 
-use super::lanes::{HeldLane, failure_of_lane, refuse_checked_out};
-use super::work::{ActiveWork, GitCallEnd, WorkPurpose};
-use super::{Runner, commit_mark, gate};
+use super::active_work::{ActiveWork, GitCallEnd, MergeAttempt, MergeCheck, WorkPurpose};
+use super::gate;
+use super::held_lanes::HeldLane;
+use super::lanes::failure_of_lane;
+use super::run_facts::commit_mark;
+use super::runner_state::Runner;
+use super::target_branch::{refuse_checked_out, target_moved_failure};
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
@@ -33,14 +37,6 @@ use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec};
 use crate::runner::lane_pool::{
     Lane, LaneOccupant, LanePreparation, LaneStart, Pool, PreparedLane, QUEUE,
 };
-
-/// A merge that was tried, and on what.
-pub(super) struct MergeAttempt {
-    onto: String,
-    outcome: GitMergeOutcome,
-    /// What came of making the lane of the queue ready, where it was not.
-    prepared: Option<PreparedLane>,
-}
 
 /// A plan file with the mark of a unit, made of the version at a commit.
 struct MarkedPlanFile {
@@ -125,14 +121,6 @@ impl MergeOrder {
             .prepare_lane(&self.lane, &order)
             .map_err(failure_of_lane)
     }
-}
-
-/// The checks of a merged tree.
-pub(super) struct MergeCheck {
-    mark: String,
-    gate: Gate,
-    /// Those that follow.
-    left: VecDeque<Gate>,
 }
 
 fn merge_ended(node: Node, end: MergeEnd) -> Vec<Input> {
@@ -617,29 +605,4 @@ fn unrunnable_check_end(command: String, output: String) -> MergeEnd {
     MergeEnd::Step(MergeStep::Return {
         why: MergeReturn::Unchecked { command, output },
     })
-}
-
-/// Another hand set the branch of a run back, or took it away.
-pub(crate) fn target_moved_failure(
-    other: Option<&Path>,
-    target: &TargetRow,
-    at: Option<String>,
-) -> Failure {
-    let (git, branch, tip) = (git::git_command_for(other), &target.branch, &target.tip);
-    let place = other.map_or_else(String::new, |tree| format!(" in {}", tree.display()));
-    let (said, next) = match at {
-        Some(at) => (
-            format!(
-                "the branch {branch}{place} is at {at}, which lacks what was merged up to {tip}"
-            ),
-            format!(
-                "bring the two together with `{git} switch {branch}` and `{git} merge {tip}`, go back with `{git} switch -`"
-            ),
-        ),
-        None => (
-            format!("the branch {branch}{place} is gone; what was merged is in {tip}"),
-            format!("make it again with `{git} branch {branch} {tip}`"),
-        ),
-    };
-    Failure::new("target.moved", said).with_hint(format!("{next}, then run again"))
 }

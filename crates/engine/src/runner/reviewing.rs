@@ -5,7 +5,7 @@ use piton_core::classify::FailureCategory;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, ItemRow, Role};
 
-use super::Runner;
+use super::runner_state::Runner;
 use crate::agents::prompt::ReviewInput;
 use crate::git;
 

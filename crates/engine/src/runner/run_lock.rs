@@ -294,6 +294,24 @@ fn is_free_at(path: &Path) -> bool {
     }
 }
 
+/// The names of the locks beside that on the plan that living runners of a run hold.
+pub(super) fn locks_of_living_runners<'a>(
+    project: &Project,
+    row: &'a RunRow,
+) -> Vec<Option<&'a str>> {
+    let locks = row
+        .runners()
+        .filter_map(|runner| runner.lock_name.as_deref());
+    let living = locks.filter(|lock| !is_joint_lock_free(project, row, lock));
+    living.map(Some).collect()
+}
+
+/// Whether no runner works on a run any more: the last runner does what is due at its
+/// end.
+pub(crate) fn is_without_runners(project: &Project, row: &RunRow) -> bool {
+    row.holder.is_none() && locks_of_living_runners(project, row).is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

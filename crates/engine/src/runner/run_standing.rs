@@ -3,9 +3,10 @@
 //! The journal knows what was recorded; a runner that died recorded nothing of
 //! its death. So the word is made of the row and of the lock of the plan.
 
-use piton_core::run::{PendingRequest, RunnerRequest};
-use piton_core::{RunRow, RunState};
+use piton_core::run::{Pause, PendingRequest, RunnerRequest};
+use piton_core::{DecisionRow, RunRow, RunState};
 
+use crate::failure::CommandExit;
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::runner::run_lock;
@@ -54,5 +55,21 @@ impl RunStanding {
             )),
             RunnerRequest::GoOn => None,
         }
+    }
+}
+
+/// What the process ends with when an invocation ended in this state, with
+/// these questions about files open.
+#[must_use]
+pub fn exit_of_run(row: &RunRow, open: &[DecisionRow]) -> CommandExit {
+    match row.state {
+        // All that is known is done; what the plan says by now is not known.
+        RunState::Done if open.iter().any(|asked| asked.run == row.id) => CommandExit::Waits,
+        RunState::Done => CommandExit::Done,
+        RunState::Waiting => CommandExit::Waits,
+        RunState::Blocked => CommandExit::No,
+        RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => CommandExit::Limit,
+        RunState::Paused => CommandExit::Waits,
+        RunState::New | RunState::Running | RunState::Interrupted => CommandExit::Interrupted,
     }
 }

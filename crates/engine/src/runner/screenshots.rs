@@ -9,7 +9,7 @@ use piton_core::attempt::Report;
 use piton_formats::registry::plan_format;
 use piton_formats::screenshots::ImageFormat;
 
-use super::Runner;
+use super::runner_state::Runner;
 use super::site::Site;
 
 /// So many bytes tell what a picture is.

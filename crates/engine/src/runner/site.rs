@@ -4,11 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
 use piton_core::{AttemptId, Node};
 
-use super::site_snapshots::RecentSiteSnapshot;
-use crate::git::WorkTreeTracker;
+use crate::git::{OwnFilePrefix, WorkTreeSnapshot, WorkTreeTracker};
+use crate::native_files::file_stamps::FileStamps;
 use crate::project::Project;
 
 /// A work tree in which works are done, and what is known of it. Each work holds
@@ -132,5 +133,54 @@ impl Sites {
             site.clear_snapshot();
             site.trees.take();
         }
+    }
+}
+
+/// The work tree before an attempt, and what it is looked at with again.
+pub(super) enum SiteSnapshot {
+    /// In git.
+    Git {
+        trees: Rc<WorkTreeTracker>,
+        moment: WorkTreeSnapshot,
+    },
+    /// Elsewhere.
+    Files {
+        stamps: FileStamps,
+        own: Vec<OwnFilePrefix>,
+    },
+    /// The look took too long.
+    Late,
+}
+
+/// A look at the work tree that may stand for the start of what comes next.
+pub(super) struct RecentSiteSnapshot {
+    pub(super) at: Box<SiteSnapshot>,
+    /// When, as [`crate::world::World::uptime`] says it.
+    pub(super) since: Duration,
+}
+
+impl SiteSnapshot {
+    /// The hash of what the work tree held; none where that is not known.
+    pub(super) fn tree_hash(&self) -> Option<String> {
+        match self {
+            Self::Git { moment, .. } => Some(moment.tree.clone()),
+            Self::Files { stamps, .. } => Some(stamps.hash()),
+            Self::Late => None,
+        }
+    }
+
+    /// Whether this look may stand for one that is made now, for all that git says.
+    pub(super) fn is_untouched(&self) -> bool {
+        match self {
+            Self::Git { trees, moment } => trees.has_room() && trees.is_untouched_since(moment),
+            Self::Files { .. } | Self::Late => true,
+        }
+    }
+}
+
+impl RecentSiteSnapshot {
+    /// The hash of what the work tree held.
+    pub(super) fn tree_hash(&self) -> Option<String> {
+        self.at.tree_hash()
     }
 }

@@ -11,40 +11,16 @@ use piton_core::attempt::Report;
 use piton_core::weakening::ProofChange;
 use piton_core::{AttemptId, Need, Node, RunRow};
 
-use super::site::Site;
-use super::{Runner, own_file_prefixes};
+use super::own_files::own_file_prefixes;
+use super::runner_state::Runner;
+use super::site::{RecentSiteSnapshot, Site, SiteSnapshot};
 use crate::agents::missing_check::{self, ClaimEnvironment};
 use crate::failure::notice::Notice;
-use crate::git::{
-    OwnFilePrefix, ProofSources, SnapshotDiff, SnapshotError, WorkTreeSnapshot, WorkTreeTracker,
-};
+use crate::git::{OwnFilePrefix, ProofSources, SnapshotDiff, SnapshotError, WorkTreeTracker};
 use crate::native_files::file_stamps::FileStamps;
 use crate::native_files::project_sync::project_files;
 use crate::project::Project;
 use crate::session::Session;
-
-/// The work tree before an attempt, and what it is looked at with again.
-pub(super) enum SiteSnapshot {
-    /// In git.
-    Git {
-        trees: Rc<WorkTreeTracker>,
-        moment: WorkTreeSnapshot,
-    },
-    /// Elsewhere.
-    Files {
-        stamps: FileStamps,
-        own: Vec<OwnFilePrefix>,
-    },
-    /// The look took too long.
-    Late,
-}
-
-/// A look at the work tree that may stand for the start of what comes next.
-pub(super) struct RecentSiteSnapshot {
-    at: Box<SiteSnapshot>,
-    /// When, as [`crate::world::World::uptime`] says it.
-    since: Duration,
-}
 
 /// The work tree after an attempt, and what is different from before.
 struct SiteChange {
@@ -59,32 +35,6 @@ const LOOK_AGE_MAX: Duration = Duration::from_secs(1);
 
 /// What the evidence of an attempt says where a look took too long.
 const LATE_NOTE: &str = "the look at the work tree took too long and was skipped: what this attempt changed is not known";
-
-impl SiteSnapshot {
-    /// The hash of what the work tree held; none where that is not known.
-    pub(super) fn tree_hash(&self) -> Option<String> {
-        match self {
-            Self::Git { moment, .. } => Some(moment.tree.clone()),
-            Self::Files { stamps, .. } => Some(stamps.hash()),
-            Self::Late => None,
-        }
-    }
-
-    /// Whether this look may stand for one that is made now, for all that git says.
-    fn is_untouched(&self) -> bool {
-        match self {
-            Self::Git { trees, moment } => trees.has_room() && trees.is_untouched_since(moment),
-            Self::Files { .. } | Self::Late => true,
-        }
-    }
-}
-
-impl RecentSiteSnapshot {
-    /// The hash of what the work tree held.
-    pub(super) fn tree_hash(&self) -> Option<String> {
-        self.at.tree_hash()
-    }
-}
 
 impl Runner<'_, '_> {
     /// Looks at the work tree of a site before an agent is started there.

@@ -7,7 +7,7 @@ use piton_core::run_loop::Input;
 use piton_core::trouble::Trouble;
 use piton_core::{Need, Node, Outcome};
 
-use super::Runner;
+use super::runner_state::Runner;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::process::ProcessExit;

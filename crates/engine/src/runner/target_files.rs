@@ -9,7 +9,8 @@ use piton_core::lane::TargetRow;
 use piton_core::{Need, Node, RunId, RunRow};
 use piton_formats::plan_file::PlanFile;
 
-use super::{commit_mark, is_without_runners};
+use super::run_facts::commit_mark;
+use super::run_lock::is_without_runners;
 use crate::config::Config;
 use crate::failpoint;
 use crate::failure::Failure;
@@ -61,7 +62,7 @@ fn try_commit_target_files(
     let Some((row, target)) = row.zip(target) else {
         return Ok(());
     };
-    if !is_without_runners(session, row) {
+    if !is_without_runners(&session.project, row) {
         return Ok(());
     }
     if !Config::load(&session.project)?.git.commit_progress {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use piton_core::{RunRow, RunState};
 
-use super::Notice;
 use crate::failure::Failure;
+use crate::failure::notice::Notice;
 use crate::git;
 use crate::git::repositories::work_trees_of_run;
 use crate::process::shell::quote_word;

@@ -5,7 +5,7 @@ use piton_core::attempt::{Outcome, Report};
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, AttemptRow, Node, Role};
 
-use super::Runner;
+use super::runner_state::Runner;
 use crate::agents::answer;
 use crate::lies::EvidenceRule;
 

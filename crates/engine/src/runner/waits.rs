@@ -1,9 +1,8 @@
 //! Commands that say whether items may begin: asked beside the runner, a few at once.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,7 +12,7 @@ use piton_core::run_loop::{Input, WaitAnswer};
 use piton_core::wait::Wait;
 use piton_core::{ItemRow, Node, RunId, Tables};
 
-use super::{Runner, RunnerMessage};
+use super::runner_state::{Runner, RunnerMessage};
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::process::{self, CallOutput, ProgramCall, StopHandle};
@@ -22,31 +21,6 @@ use crate::process::{self, CallOutput, ProgramCall, StopHandle};
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// How much of what it prints a person is shown, in characters.
 const PRINTED_MAX: usize = 1_000;
-
-/// The commands that are asked just now. What is left of them is ended with it.
-#[derive(Default)]
-pub(super) struct StoppableThreads(BTreeMap<Node, (StopHandle, JoinHandle<()>)>);
-
-impl StoppableThreads {
-    pub(super) fn insert(&mut self, node: Node, stop: StopHandle, thread: JoinHandle<()>) {
-        self.0.insert(node, (stop, thread));
-    }
-
-    pub(super) fn remove(&mut self, node: &Node) {
-        self.0.remove(node);
-    }
-}
-
-impl Drop for StoppableThreads {
-    fn drop(&mut self) {
-        let asked = std::mem::take(&mut self.0);
-        asked.values().for_each(|(stop, _)| stop.request_stop(true));
-        for (_, thread) in asked.into_values() {
-            // One that panicked has no answer.
-            thread.join().ok();
-        }
-    }
-}
 
 /// What the commands are found by that are asked for a run.
 fn wait_mark(run: RunId) -> String {
@@ -161,9 +135,7 @@ impl Runner<'_, '_> {
     }
 
     pub(super) fn stop_wait_command(&mut self, node: &Node) {
-        if let Some((stop, _)) = self.threads.asked_commands.0.get(node) {
-            stop.request_stop(false);
-        }
+        self.threads.asked_commands.request_stop(node);
     }
 
     pub(super) fn handle_wait_answer(

@@ -25,8 +25,9 @@ use crate::native_files::FileNotice;
 use crate::native_files::exchange::stage;
 use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
-use crate::runner;
+use crate::runner::own_files::own_file_prefixes;
 use crate::runner::run_lock;
+use crate::runner::target_branch::target_moved_failure;
 use crate::session::{Session, no_runs_failure};
 use crate::world::World;
 
@@ -525,7 +526,7 @@ impl ReadyLanding {
                 return Ok(Some(Ok(Self::already_there(branch, landing.clone()))));
             }
             (elsewhere, _) => {
-                let failure = runner::target_moved_failure(None, target, elsewhere);
+                let failure = target_moved_failure(None, target, elsewhere);
                 return Ok(Some(Err(failure)));
             }
         };
@@ -743,7 +744,7 @@ impl LandingContext<'_> {
     /// well. Of a file of the work that git does not track here git says so.
     fn conflicting_changes(&self, at: &str, commit: &str) -> Result<Vec<String>, Failure> {
         let project = &self.session.project;
-        let own = runner::own_file_prefixes(project, &self.row.plan.face, &self.row.plan.source);
+        let own = own_file_prefixes(project, &self.row.plan.face, &self.row.plan.source);
         self.changes_except(&own, at, commit)
     }
 

@@ -17,7 +17,7 @@ use crate::git::worktree::land_command;
 use crate::git::{self, GitControl, RefMove, RefStep, short_commit};
 use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
-use crate::runner;
+use crate::runner::target_branch::target_moved_failure;
 use crate::session::Session;
 
 /// Lands the work of a run in each other repository in which there is any. What has
@@ -76,7 +76,7 @@ fn land_in_repository(
         None => is_commit_landed_in(main, target, work)?,
     };
     if !is_there {
-        return Err(runner::target_moved_failure(Some(main), target, tip));
+        return Err(target_moved_failure(Some(main), target, tip));
     }
     if *work == target.base {
         return Ok(None);

@@ -53,8 +53,9 @@ use crate::native_files::{FileNotice, describe_open_question, merged_marks};
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::runner::notify;
+use crate::runner::own_files::refuse_foreign_changes;
 use crate::runner::run_lock::{self, TreeSharing};
-use crate::runner::run_standing::RunStanding;
+use crate::runner::run_standing::{RunStanding, exit_of_run};
 use crate::runner::run_worktrees::{self, CleanupOccasion};
 use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
 use crate::session::{self, Session, open_runs, replacing_run};
@@ -144,7 +145,7 @@ impl EndedRun {
         match &self.goes_on_with {
             // What comes of the run is for those to say.
             Some(_) if !self.by_signal => CommandExit::Done,
-            _ => runner::exit_of_run(&self.row, &self.asked),
+            _ => exit_of_run(&self.row, &self.asked),
         }
     }
 }
@@ -450,7 +451,7 @@ fn run_locked_job(
     drop(lock);
     run_worktrees::reattach_branches(session, tell);
     let InvocationEnd { row, by_signal } = worked?;
-    if runner::is_without_runners(session, &row) {
+    if run_lock::is_without_runners(&session.project, &row) {
         run_worktrees::remove_finished_worktrees(session, CleanupOccasion::EndOfRun, tell);
     }
     let is_old = row.state == RunState::Done && row.invocation.invocations == 0;
@@ -464,7 +465,7 @@ fn run_locked_job(
 
 /// That the run is over is shown as well, and its work lands.
 fn show_and_land(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
-    if !runner::is_without_runners(session, row) {
+    if !run_lock::is_without_runners(&session.project, row) {
         return;
     }
     super::sync_project_files(session, tell);
@@ -522,7 +523,7 @@ fn join_run(
     run_worktrees::reattach_branches(&session, tell);
     let InvocationEnd { row, by_signal } = worked?;
     show_and_land(&session, &row, tell);
-    if runner::is_without_runners(&session, &row) {
+    if run_lock::is_without_runners(&session.project, &row) {
         run_worktrees::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
     }
     Ok(RunAnswer::Ran(ended_run(&session, row, by_signal)?))
@@ -1403,7 +1404,7 @@ impl FreshPlan {
         if !self.plan.policy.auto_commit || items.iter().any(begun) {
             return Ok(());
         }
-        runner::refuse_foreign_changes(project, &self.plan.face, &self.plan.source)
+        refuse_foreign_changes(project, &self.plan.face, &self.plan.source)
     }
 }
 

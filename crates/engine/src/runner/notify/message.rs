@@ -9,8 +9,7 @@ use piton_core::{DecisionRow, Need, RunId, RunRow, RunState};
 use serde::Serialize;
 
 use crate::failure::{Failure, failure_of_run_state};
-use crate::runner::exit_of_run;
-use crate::runner::run_standing::RunStanding;
+use crate::runner::run_standing::{RunStanding, exit_of_run};
 use crate::session::Session;
 use crate::verbs::inbox::{OpenQuestion, view_of_decision};
 use crate::verbs::run::open_file_questions;
