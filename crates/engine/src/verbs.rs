@@ -2,6 +2,7 @@
 //! plain data. The command line, and later HTTP and MCP, translate them.
 
 pub mod account;
+mod arguments;
 pub mod clean;
 pub mod compile;
 pub mod control;
@@ -17,10 +18,12 @@ pub mod item_view;
 pub mod journal;
 pub mod land;
 mod land_others;
+mod landed_work;
 pub mod learn;
 pub mod log;
 pub mod new_run;
 pub mod next;
+pub(crate) mod open_questions;
 pub mod prepare;
 pub mod recall;
 pub mod recent;
@@ -45,8 +48,7 @@ use crate::runner::run_worktrees::{self, CleanupOccasion};
 use crate::session::Session;
 use crate::world::World;
 
-/// Receives the notices of a verb while it works.
-pub type NoticeSink<'t> = dyn FnMut(Notice<'_>) + 't;
+pub use crate::failure::notice::NoticeSink;
 
 /// The session of the project that the present folder is in, made if there is none.
 fn create_session<'w>(world: &'w World, told: &mut NoticeSink<'_>) -> Result<Session<'w>, Failure> {
@@ -69,28 +71,6 @@ fn sync_project_files_at_rest(session: &Session<'_>, told: &mut NoticeSink<'_>) 
         &project_sync::sync_files_at_rest(session, &mut AskedFileFingerprints::new()),
         told,
     );
-}
-
-/// A text that says something; one of blanks says nothing.
-fn non_blank(text: Option<String>) -> Option<String> {
-    text.filter(|text| !text.trim().is_empty())
-}
-
-/// Refuses what cannot stand in one line.
-fn require_one_line(what: &str, text: &str) -> Result<(), Failure> {
-    if text.chars().any(char::is_control) {
-        return Err(Failure::new(
-            "usage",
-            format!("{what} has a line break or another control character"),
-        )
-        .with_hint(format!("write {what} in one line")));
-    }
-    Ok(())
-}
-
-/// The words of a list, for a hint.
-fn join_words(words: &[&str]) -> String {
-    words.join(", ")
 }
 
 /// A path, relative to the project where it lies in it.

@@ -36,3 +36,6 @@ pub enum Notice<'a> {
     /// Waiting: for a time, or for a person.
     Waiting(Option<Timestamp>),
 }
+
+/// Receives the notices of a verb while it works.
+pub type NoticeSink<'t> = dyn FnMut(Notice<'_>) + 't;

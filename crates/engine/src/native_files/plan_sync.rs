@@ -4,6 +4,7 @@
 //! its stamp. A process that knows less of the run than the file already shows writes
 //! nothing.
 
+pub(crate) mod at_rest;
 mod import;
 mod notices;
 mod pace;

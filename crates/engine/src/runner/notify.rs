@@ -29,7 +29,7 @@ use crate::runner::lane_pool::describe_failed_exit;
 use crate::runner::run_facts::owner_name;
 use crate::runner::signals::SignalListener;
 use crate::session::Session;
-use crate::verbs::inbox::open_questions;
+use crate::verbs::open_questions::open_questions;
 use crate::world::{self, World};
 
 /// With less than this part of the time that a command may take, none is started any

@@ -6,7 +6,7 @@
 use piton_core::run::{Pause, PendingRequest, RunnerRequest};
 use piton_core::{DecisionRow, RunRow, RunState};
 
-use crate::failure::CommandExit;
+use crate::failure::{CommandExit, larger_budget};
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::runner::run_lock;
@@ -72,4 +72,32 @@ pub fn exit_of_run(row: &RunRow, open: &[DecisionRow]) -> CommandExit {
         RunState::Paused => CommandExit::Waits,
         RunState::New | RunState::Running | RunState::Interrupted => CommandExit::Interrupted,
     }
+}
+
+/// What to type next: the way out of each state.
+pub(crate) fn next_command(row: &RunRow, standing: &RunStanding) -> Option<String> {
+    let name = quote_word(&row.name);
+    match standing.state {
+        RunState::Done => None,
+        RunState::Running => Some(format!("piton status {name} --watch")),
+        RunState::Waiting if row.pause.is_some() => Some(format!("piton resume {name}")),
+        RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
+        RunState::Paused if larger_budget_flag(row).is_some() => {
+            let flag = larger_budget_flag(row).unwrap_or_default();
+            Some(format!("piton run {name} {flag}"))
+        }
+        RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {
+            Some(format!("piton run {name}"))
+        }
+        RunState::New | RunState::Interrupted => Some(format!("piton run {name}")),
+        RunState::Paused => Some(format!("piton resume {name}")),
+    }
+}
+
+/// The flag for a larger budget, where the run is paused at its own.
+fn larger_budget_flag(row: &RunRow) -> Option<String> {
+    let Some(Pause::Limit { limit }) = &row.pause else {
+        return None;
+    };
+    larger_budget(limit.strip_prefix("budget (")?, &row.spent.spend)
 }

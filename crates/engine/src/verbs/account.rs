@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::runner::work_place::WorkPlace;
 use crate::session::Session;
-use crate::verbs::control::search_folder;
+use crate::verbs::arguments::search_folder;
 use crate::verbs::item_view::{
     ItemView, Viewer, is_directly_worked_on, open_question, unfinished_needs,
 };

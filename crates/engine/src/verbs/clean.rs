@@ -10,7 +10,6 @@ use piton_store::Store as _;
 use serde::Serialize;
 
 use super::NoticeSink;
-use super::control::search_folder;
 use super::land::{is_commit_landed, record_landed_run};
 use super::land_others::{has_merged_work, is_commit_landed_in};
 use crate::config::Config;
@@ -26,6 +25,7 @@ use crate::runner::run_lock;
 use crate::runner::run_worktrees::{self, CleanupOccasion, RemovedWorktree, WorktreeRemoval};
 use crate::runner::{self, unmerged_work_in_lane};
 use crate::session::{Session, no_runs_failure};
+use crate::verbs::arguments::search_folder;
 use crate::world::World;
 
 /// What was taken away of a run.

@@ -5,27 +5,26 @@ use piton_core::event::ItemEvent;
 use std::fs;
 use std::path::Path;
 
-use piton_core::{Command, Event, ItemState, Need, Node, RunId, RunRow, StreamId};
+use piton_core::{Command, Event, ItemState, Need, Node, RunId, RunRow};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::plan_format;
-use piton_store::{CommitOutcome, Store as _};
+use piton_store::CommitOutcome;
 use serde::Serialize;
 
 use super::compile::sprint_path;
 use super::run::plan_path::PlanPath;
 use super::run::start_command;
-use super::status::next_command;
 use crate::config::Config;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, failure_of_run_state, run_state_failure, unwritable_file};
-use crate::native_files::FileNotice;
-use crate::native_files::plan_sync::load_plan_rows;
-use crate::native_files::plan_sync::{PlanSync, settle_superseded_questions};
+use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::native_files::project_sync;
 use crate::project::Project;
 use crate::runner;
 use crate::runner::run_standing::RunStanding;
+use crate::runner::run_standing::next_command;
 use crate::session::{Session, no_runs_failure};
+use crate::verbs::arguments::search_folder;
 use crate::verbs::record::unknown_item::resolve_planned_item;
 use crate::world::World;
 
@@ -61,21 +60,6 @@ pub struct ControlOutcome {
     pub added: Vec<String>,
     /// What a person should look at.
     pub warnings: Vec<String>,
-}
-
-/// Where a run named by `text` is looked for: beside a path, else here.
-pub(crate) fn search_folder<'a>(
-    world: &'a World,
-    text: Option<&str>,
-) -> std::borrow::Cow<'a, Path> {
-    let path = text
-        .filter(|text| text.contains('/'))
-        .map(|text| world.resolve_path(text));
-    match path.and_then(|path| fs::canonicalize(path).ok()) {
-        Some(path) if path.is_dir() => path.into(),
-        Some(path) => path.parent().map(Path::to_owned).unwrap_or(path).into(),
-        None => world.cwd.as_path().into(),
-    }
 }
 
 fn open_session<'w>(world: &'w World, text: Option<&str>) -> Result<Session<'w>, Failure> {
@@ -286,63 +270,6 @@ fn is_satisfied(session: &Session<'_>, command: &Command) -> Result<bool, Failur
     let rows = session.load(&[Need::Line(*run, node.clone())])?;
     let item = rows.tables.item(*run, node);
     Ok(item.is_some_and(|item| item.state == ItemState::Skipped))
-}
-
-/// Brings the native file of a run that no runner works on up to date. A failure of
-/// that is no failure of the command: what was asked is done.
-pub(super) fn sync_plan_file(
-    session: &Session<'_>,
-    row: &RunRow,
-) -> Result<Vec<FileNotice>, Failure> {
-    if !session.is_shown_in_plan_file(row)? {
-        settle_superseded_questions(session, row)?;
-        return Ok(Vec::new());
-    }
-    let mut shown = Vec::new();
-    let mut sync = None;
-    // What was written into it comes first; what is stored for that shows then.
-    for _ in 0..2 {
-        // First how far the journal is: the rows know that much, or more.
-        let position = session.store.event_count(&StreamId::of_run(row.id))?;
-        let tables = load_plan_rows(session, row.id, &[])?;
-        if sync.is_none() {
-            sync = match PlanSync::open(session, row, &tables) {
-                Ok(sync) => sync,
-                Err(error) => {
-                    shown.push(FileNotice::Behind(error.to_string()));
-                    None
-                }
-            };
-        }
-        let Some(sync) = &mut sync else { break };
-        let looked = sync.import_changes(session, &tables, None)?;
-        shown.extend(looked.news);
-        if !looked.taken {
-            let is_gone = sync.was_written() && !sync.target_path().exists();
-            shown.extend(sync.write_now(&tables, position, session.world.now()));
-            shown.extend(is_gone.then(|| news_of_missing_file(row, sync)));
-            break;
-        }
-    }
-    Ok(shown)
-}
-
-/// What became of the file of a run that was not there any more.
-fn news_of_missing_file(row: &RunRow, sync: &PlanSync) -> FileNotice {
-    let (name, file) = (&row.name, sync.path());
-    if sync.target_path().exists() {
-        FileNotice::Told(format!(
-            "{file} was not there any more, and is written again"
-        ))
-    } else if sync.is_absent_here() {
-        FileNotice::Told(format!(
-            "this branch has no {file}, and is not given one; run `{name}` goes on without it here"
-        ))
-    } else {
-        FileNotice::Behind(format!(
-            "{file} is not there any more, and what it said is not known to the letter; run `{name}` goes on without it"
-        ))
-    }
 }
 
 /// How a run stands after a command changed it.

@@ -6,10 +6,10 @@ use piton_core::usage::Spend;
 use piton_core::{Need, RunId, RunRow, Tables};
 use serde::Serialize;
 
-use super::control::search_folder;
 use super::status::{select_run, status};
 use crate::failure::Failure;
 use crate::session::Session;
+use crate::verbs::arguments::search_folder;
 use crate::world::World;
 
 /// What attempts used.

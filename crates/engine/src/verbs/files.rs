@@ -18,10 +18,10 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::problem::{Problem, SourceText};
 use serde::Serialize;
 
-use super::control::sync_plan_file;
 use super::journal::missing_store_failure;
 use crate::failure::{CommandExit, Failure, Findings, unreadable_file, unwritable_file};
 use crate::native_files::exchange::stage;
+use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::native_files::project_sync::{self, AskedFileFingerprints};
 use crate::native_files::{self, FileNotice};
 use crate::project::Project;

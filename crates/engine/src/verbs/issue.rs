@@ -14,12 +14,14 @@ pub use piton_formats::plan_format::{IssueMove, NewIssue};
 use piton_formats::registry::{plan_format, plan_formats};
 use serde::Serialize;
 
-use super::control::{ControlOutcome, outcome_of_run, search_folder, sync_plan_file};
-use super::{NoticeSink, join_words};
+use super::NoticeSink;
+use super::control::{ControlOutcome, outcome_of_run};
 use crate::failure::Failure;
 use crate::native_files::FileNotice;
+use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::runner;
 use crate::session::{Session, no_runs_failure, open_runs};
+use crate::verbs::arguments::{join_words, search_folder};
 use crate::verbs::record::unknown_item::resolve_planned_item;
 use crate::world::World;
 

@@ -11,11 +11,11 @@ use piton_core::lane::{Landing, TargetRow};
 use piton_core::{Command, Need, Refusal, RunRow, RunState};
 use piton_formats::merge::{ConflictMarks, MergeVersions, merge};
 use piton_formats::plan_file::PlanFile;
-use serde::Serialize;
 
 use super::NoticeSink;
-use super::control::{search_folder, sync_plan_file};
 use super::land_others::{LandingTrigger, land_other_repositories};
+pub use super::landed_work::LandedWork;
+use super::landed_work::{not_landed_failure, render_file_list};
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
@@ -23,37 +23,15 @@ use crate::git::worktree::land_command;
 use crate::git::{self, GitControl, RefMove, RefStep, short_commit};
 use crate::native_files::FileNotice;
 use crate::native_files::exchange::stage;
+use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
 use crate::runner::own_files::own_file_prefixes;
 use crate::runner::run_lock;
 use crate::runner::target_branch::target_moved_failure;
 use crate::session::{Session, no_runs_failure};
+use crate::verbs::arguments::search_folder;
 use crate::world::World;
-
-/// Most files that are named as changed.
-const NAMED_MAX: usize = 5;
-
-/// Work that is on the branch that it is for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LandedWork {
-    /// The run.
-    pub run: String,
-    /// Its branch.
-    pub branch: String,
-    /// The branch that the work is on now.
-    pub onto: String,
-    /// The commit.
-    pub commit: String,
-    /// It was there already.
-    pub was_there: bool,
-    /// The repository, by its name in the plan; none is that of the project.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repository: Option<String>,
-    /// What landed in others.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<LandedWork>,
-}
 
 /// Brings the work of a run to the branch that it is for. Without a name: that of
 /// the only run whose work has not landed.
@@ -245,22 +223,6 @@ pub(super) fn record_landed_run(session: &Session<'_>, row: &RunRow) -> Result<R
     }
     let rows = session.load(&[Need::Run(row.id)])?;
     Ok(rows.tables.run(row.id).unwrap_or(row).clone())
-}
-
-impl LandedWork {
-    /// What came of it, in a sentence.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        let (branch, commit) = (&self.branch, short_commit(&self.commit));
-        let onto = match &self.repository {
-            Some(name) => format!("{} in {name}", self.onto),
-            None => self.onto.clone(),
-        };
-        match self.was_there {
-            true => format!("{onto} has the work on {branch} already, up to {commit}"),
-            false => format!("landed: {onto} is at {commit} now, as {branch} is"),
-        }
-    }
 }
 
 fn land_run(session: &Session<'_>, row: &RunRow) -> Result<LandedWork, Failure> {
@@ -761,21 +723,5 @@ impl LandingContext<'_> {
             changes.retain(|changed| work.iter().any(|file| file.path == *changed));
         }
         Ok(changes)
-    }
-}
-
-pub(super) fn not_landed_failure(branch: &str, onto: &str, why: &str, next: &str) -> Failure {
-    Failure::new(
-        "land.refused",
-        format!("{branch} is not landed on {onto}: {why}"),
-    )
-    .with_hint(next)
-}
-
-pub(super) fn render_file_list(files: &[String]) -> String {
-    let shown = files[..files.len().min(NAMED_MAX)].join(", ");
-    match files.len().saturating_sub(NAMED_MAX) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
     }
 }

@@ -10,7 +10,7 @@ use piton_core::RunRow;
 use piton_core::checkout::Checkout;
 use piton_core::lane::TargetRow;
 
-use super::land::{LandedWork, not_landed_failure, render_file_list};
+use super::landed_work::{LandedWork, not_landed_failure, render_file_list};
 use crate::failure::Failure;
 use crate::git::repositories::try_work_trees_of_run;
 use crate::git::worktree::land_command;

@@ -5,12 +5,11 @@ use piton_core::event::MemoryEvent;
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::{Command, Event, Need, Refusal};
 
-use super::{
-    NoticeSink, create_session, join_words, non_blank, require_one_line, sync_project_files,
-};
+use super::{NoticeSink, create_session, sync_project_files};
 use crate::caller::held_item::{HeldItem, own_item, refuse_other_item};
 use crate::failure::Failure;
 use crate::session::Session;
+use crate::verbs::arguments::{join_words, non_blank, require_one_line};
 use crate::world::World;
 
 /// Keeps something that is worth knowing. What an agent keeps comes from the

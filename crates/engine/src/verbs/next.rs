@@ -3,14 +3,14 @@
 use piton_core::{AttemptRow, ItemRow, ItemState, Need, Node, RunRow, RunState};
 use serde::Serialize;
 
-use super::control::search_folder;
-use super::inbox::open_questions;
+use super::open_questions::open_questions;
 use super::show::last_attempt;
-use super::status::next_command;
 use crate::agents::answer::{ProgramEnd, describe_end};
 use crate::failure::{Failure, failure_of_run_state};
 use crate::runner::run_standing::RunStanding;
+use crate::runner::run_standing::next_command;
 use crate::session::{Session, open_runs};
+use crate::verbs::arguments::search_folder;
 use crate::verbs::item_view::{
     ItemView, ItemWait, ItemWaitKind, Viewer, is_directly_worked_on, open_question,
 };

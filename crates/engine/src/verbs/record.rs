@@ -26,14 +26,15 @@ use serde::Serialize;
 use self::item::{ResolvedItem, check_item_name, resolve_item, resolve_recorded_item};
 use self::pictures::{Picture, StoredPictures};
 pub use self::resolve::BlockedTask;
-use super::control::sync_plan_file;
-use super::{NoticeSink, create_session, join_words, non_blank, sync_project_files};
+use super::{NoticeSink, create_session, sync_project_files};
 use crate::agents::missing_check::{self, ClaimEnvironment};
 use crate::caller::held_item::{HeldItem, attempt_over, own_item, refuse_other_item};
 use crate::failure::Failure;
 use crate::native_files::FileNotice;
+use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::project::Project;
 use crate::session::Session;
+use crate::verbs::arguments::{join_words, non_blank};
 use crate::world::World;
 
 /// What the caller says of an attempt. What is not said is absent.

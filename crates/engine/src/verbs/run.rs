@@ -4,14 +4,14 @@ mod definition;
 mod held_up;
 pub(crate) mod plan_path;
 mod remembered_flags;
+mod request;
 pub(crate) mod secrets;
 mod sprint_plan;
 mod takeover;
 mod unknown_keys;
 
 use std::fs;
-use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use piton_core::command::EditAuthor;
@@ -21,18 +21,17 @@ use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::run::{Pause, RunHolder};
 use piton_core::standing::StandingCounts;
-use piton_core::{
-    Command, DecisionKind, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables,
-};
+use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
 
 use self::plan_path::PlanPath;
 use self::remembered_flags::RememberedRequest;
+pub use self::request::RunRequest;
+use self::request::{PlanKey, RunTarget, TargetPlan};
 use self::sprint_plan::{SprintRun, plan_of_sprint};
 use self::unknown_keys::warn_deviations;
 use super::compile::{SprintPath, has_definition, sprint_path};
-use super::control::sync_plan_file;
 use super::init::enable_companion_files;
 use super::land::land_at_end;
 use crate::agents;
@@ -48,6 +47,7 @@ use crate::git::worktree::{self, RunWorktree};
 use crate::lies::EvidenceRule;
 use crate::native_files::copies::store_copy_beside;
 use crate::native_files::plan_file_owner::{is_unchanged_since_write, run_of_file};
+use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::native_files::plan_sync::{adopt_plan_file, settle_superseded_questions};
 use crate::native_files::{FileNotice, describe_open_question, merged_marks};
 use crate::process::shell::quote_word;
@@ -61,42 +61,8 @@ use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
 use crate::session::{self, Session, open_runs, replacing_run};
 use crate::verbs::account::Account;
 use crate::verbs::item_view::{ItemView, Viewer};
+use crate::verbs::open_questions::open_file_questions;
 use crate::world::{self, World};
-
-/// What `piton run` is asked for.
-#[derive(Clone, Debug, Default)]
-pub struct RunRequest {
-    /// The plan or run; without it, what is found here.
-    pub plan: Option<String>,
-    /// The agent: a name from the configuration, else a shell command.
-    pub agent: Option<String>,
-    /// The folder of the workflows.
-    pub workflows: Option<PathBuf>,
-    /// What says that the work of the agent is done, before its table.
-    pub verdict: Option<VerdictSource>,
-    /// The model for nodes whose plan names none.
-    pub model: Option<String>,
-    /// How many items are worked on at once; more than one, each in a lane.
-    pub workers: Option<NonZeroU32>,
-    /// The limits of this invocation, before those of the plan.
-    pub limits: Limits,
-    /// Stay and go on when a person has decided.
-    pub wait: bool,
-    /// End after one node.
-    pub once: bool,
-    /// Say what would be done, and do nothing.
-    pub dry_run: bool,
-    /// Compile and begin anew.
-    pub recompile: bool,
-    /// Begin with this file as the progress.
-    pub from: Option<PathBuf>,
-    /// Settings of the sprint that are passed over although piton cannot do them.
-    pub ignore: Vec<String>,
-    /// Work although another run is at work in the same work tree.
-    pub same_tree: bool,
-    /// Work beside the runner that holds the run, in lanes of this process.
-    pub join: bool,
-}
 
 /// What came of it.
 #[derive(Debug)]
@@ -593,30 +559,6 @@ fn ended_run(
     }))
 }
 
-/// The open questions about the file of a run and about those of the project, each
-/// with its file: what may be an agent's edit of the plan is about that of the plan.
-pub(crate) fn open_file_questions(
-    session: &Session<'_>,
-    run: &RunRow,
-) -> Result<Vec<DecisionRow>, Failure> {
-    let needs = [run.id, RunId::PROJECT].map(|run| Need::OpenDecisions(Some(run)));
-    let rows = session.load(&needs)?;
-    let plan = PlanFile::path_of_run(run);
-    let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
-    let about_files = open.filter_map(|row| {
-        let of_plan = plan
-            .as_ref()
-            .filter(|_| row.kind == DecisionKind::AgentEdit);
-        let file = row.file.as_ref().or(of_plan)?.clone();
-        let file = Some(file);
-        Some(DecisionRow {
-            file,
-            ..row.clone()
-        })
-    });
-    Ok(about_files.collect())
-}
-
 /// Imports the repositories that were added to the files of a run without a runner.
 fn import_repositories(
     world: &World,
@@ -772,15 +714,6 @@ fn answer_at_rest(
     Ok(None)
 }
 
-/// What the lock on a plan is known by.
-#[derive(Clone, Copy, Debug)]
-struct PlanKey<'a> {
-    /// The face of the plan.
-    face: &'a str,
-    /// Its source.
-    source: &'a str,
-}
-
 /// Takes the lock on a plan.
 fn acquire_lock(
     session: &Session<'_>,
@@ -809,45 +742,6 @@ fn refuse_shared_tree(
         "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`; `--same-tree` runs both here all the same",
         name = quote_word(&other.run),
     )))
-}
-
-/// What is to be run, and where it belongs.
-struct RunTarget {
-    project: Project,
-    what: TargetPlan,
-}
-
-/// What is to be run.
-enum TargetPlan {
-    /// A sprint in a folder.
-    Sprint(SprintPath),
-    /// A plan in one file.
-    File(PlanPath),
-    /// A run, by its name.
-    Run(String),
-}
-
-impl RunTarget {
-    fn of_sprint(world: &World, sprint: SprintPath) -> Self {
-        Self {
-            project: Project::find(world, &sprint.folder),
-            what: TargetPlan::Sprint(sprint),
-        }
-    }
-
-    fn of_file(world: &World, file: PlanPath) -> Self {
-        Self {
-            project: Project::find(world, file.folder()),
-            what: TargetPlan::File(file),
-        }
-    }
-
-    fn of_run(project: Project, name: String) -> Self {
-        Self {
-            project,
-            what: TargetPlan::Run(name),
-        }
-    }
 }
 
 fn find_target(world: &World, request: &RunRequest) -> Result<RunTarget, Failure> {

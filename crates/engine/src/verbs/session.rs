@@ -5,10 +5,11 @@ use jiff::Timestamp;
 use piton_core::Need;
 use piton_core::entry::{Entry, EntryRow, EntryType};
 
-use super::{NoticeSink, log, non_blank};
+use super::{NoticeSink, log};
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::session::Session;
+use crate::verbs::arguments::non_blank;
 use crate::world::World;
 
 /// Notes that work begins.

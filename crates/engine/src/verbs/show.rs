@@ -11,8 +11,7 @@ use piton_core::{
 use piton_formats::title::criteria_of_item;
 use serde::Serialize;
 
-use super::control::search_folder;
-use super::inbox::{self, OpenQuestion};
+use super::inbox::OpenQuestion;
 use super::record::item::resolve_recorded_item;
 use super::record::unknown_item::unknown_item_failure;
 use super::status;
@@ -21,7 +20,9 @@ use crate::failure::Failure;
 use crate::git::history;
 use crate::runner::run_lock;
 use crate::session::Session;
+use crate::verbs::arguments::search_folder;
 use crate::verbs::item_view::{CheckView, ItemView, Viewer, title_of_item};
+use crate::verbs::open_questions::questions_of_project;
 use crate::world::World;
 
 /// The beginning of an id names an attempt from so many characters on.
@@ -326,7 +327,7 @@ fn show_item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemDetai
         live,
         current: current.as_ref(),
     };
-    let questions = inbox::questions_of_project(session)?.into_iter();
+    let questions = questions_of_project(session)?.into_iter();
     let is_about = |open: &OpenQuestion| {
         open.node.as_deref() == Some(node.as_str())
             && tables.run(run).is_some_and(|row| row.name == open.run)

@@ -19,15 +19,16 @@ use piton_formats::plan_format::ItemUnit;
 use piton_formats::registry::item_unit;
 use serde::Serialize;
 
-use super::control::search_folder;
-use crate::failure::{Failure, larger_budget, run_state_failure_with_spend};
+use crate::failure::{Failure, run_state_failure_with_spend};
 use crate::git::history;
 use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
 use crate::process::shell::quote_word;
 use crate::runner::describe_unmerged_lanes;
 use crate::runner::run_standing::RunStanding;
+use crate::runner::run_standing::next_command;
 use crate::runner::work_place::WorkPlace;
 use crate::session::{Session, open_runs, runs_of_plans};
+use crate::verbs::arguments::search_folder;
 use crate::verbs::item_view::{ItemView, Viewer, is_directly_worked_on};
 use crate::world::World;
 
@@ -396,34 +397,6 @@ fn collect_warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec
         ));
     }
     warnings
-}
-
-/// What to type next: the way out of each state.
-pub(crate) fn next_command(row: &RunRow, standing: &RunStanding) -> Option<String> {
-    let name = quote_word(&row.name);
-    match standing.state {
-        RunState::Done => None,
-        RunState::Running => Some(format!("piton status {name} --watch")),
-        RunState::Waiting if row.pause.is_some() => Some(format!("piton resume {name}")),
-        RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
-        RunState::Paused if larger_budget_flag(row).is_some() => {
-            let flag = larger_budget_flag(row).unwrap_or_default();
-            Some(format!("piton run {name} {flag}"))
-        }
-        RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {
-            Some(format!("piton run {name}"))
-        }
-        RunState::New | RunState::Interrupted => Some(format!("piton run {name}")),
-        RunState::Paused => Some(format!("piton resume {name}")),
-    }
-}
-
-/// The flag for a larger budget, where the run is paused at its own.
-fn larger_budget_flag(row: &RunRow) -> Option<String> {
-    let Some(Pause::Limit { limit }) = &row.pause else {
-        return None;
-    };
-    larger_budget(limit.strip_prefix("budget (")?, &row.spent.spend)
 }
 
 /// The sentence for a run's state.

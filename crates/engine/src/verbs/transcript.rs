@@ -15,16 +15,16 @@ use piton_core::redact::Redactor;
 use piton_core::{AttemptId, AttemptRow, Need, RunId};
 use serde::Serialize;
 
-use super::control::search_folder;
 use super::show::{ShowTarget, find_named, last_attempt, name_of_item};
-use super::status::next_command;
 use crate::agents::answer::{ProgramEnd, strip_ansi};
 use crate::agents::lines::{BoundedLine, LineSplitter};
 use crate::agents::{AgentOutputReader, OutputEvent};
 use crate::config::Config;
 use crate::failure::{Failure, unreadable_file};
 use crate::runner::run_standing::RunStanding;
+use crate::runner::run_standing::next_command;
 use crate::session::Session;
+use crate::verbs::arguments::search_folder;
 use crate::world::{self, World};
 
 /// How much is read at once, in bytes.

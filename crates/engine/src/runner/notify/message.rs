@@ -9,11 +9,9 @@ use piton_core::{DecisionRow, Need, RunId, RunRow, RunState};
 use serde::Serialize;
 
 use crate::failure::{Failure, failure_of_run_state};
-use crate::runner::run_standing::{RunStanding, exit_of_run};
+use crate::runner::run_standing::{RunStanding, exit_of_run, next_command};
 use crate::session::Session;
-use crate::verbs::inbox::{OpenQuestion, view_of_decision};
-use crate::verbs::run::open_file_questions;
-use crate::verbs::status::next_command;
+use crate::verbs::open_questions::{OpenQuestion, open_file_questions, view_of_decision};
 
 /// The version of the form; it grows when a field goes or means something else.
 const SCHEMA: u32 = 1;

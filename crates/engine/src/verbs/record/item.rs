@@ -5,12 +5,10 @@ use piton_formats::plan_format::PlanFormat;
 use piton_formats::registry::plan_format;
 use serde_json::Value;
 
-use super::unknown_item::unknown_item_failure;
 use crate::failure::Failure;
 use crate::session::{Session, open_runs, runs_of_plans};
+use crate::verbs::arguments::require_one_line;
 use crate::verbs::run::plan_path::PlanPath;
-
-use crate::verbs::require_one_line;
 
 /// Names longer than this are no names.
 const LENGTH_MAX: usize = 200;
@@ -60,10 +58,10 @@ pub(crate) fn resolve_item(session: &Session<'_>, text: &str) -> Result<Resolved
         return Ok(meant);
     }
     match named {
-        Some((run, node)) => Err(Failure {
-            message: format!("run `{}` has no node `{node}`", run.name),
-            ..unknown_item_failure(session, text)?
-        }
+        Some((run, node)) => Err(Failure::new(
+            "item.unknown",
+            format!("run `{}` has no node `{node}`", run.name),
+        )
         .with_hint(format!("see its nodes with `piton status {}`", run.name))),
         None => {
             let own = project_item_in_rows(&rows, text);

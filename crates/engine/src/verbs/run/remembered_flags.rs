@@ -6,7 +6,7 @@ use piton_core::RunRow;
 use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 
-use super::{RunRequest, RunTarget, TargetPlan};
+use super::request::{RunRequest, RunTarget, TargetPlan};
 use crate::config::VerdictSource;
 use crate::failure::Failure;
 use crate::native_files::plan_file_owner::run_of_file;

@@ -8,7 +8,8 @@ use piton_core::plan::Plan;
 use piton_formats::sprint::{SprintProgress, parallel_keys, plan_of_progress};
 
 use super::super::compile::{SprintPath, check_sprint};
-use super::{RunRequest, takeover};
+use super::request::RunRequest;
+use super::takeover;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, unreadable_file};
 use crate::world::World;

@@ -8,7 +8,7 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_format;
 
-use super::PlanKey;
+use super::request::PlanKey;
 use crate::failure::Findings;
 use crate::failure::notice::Notice;
 use crate::process::shell::quote_word;
