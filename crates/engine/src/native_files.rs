@@ -26,6 +26,7 @@ mod news;
 pub(crate) mod plan_file_owner;
 pub mod plan_sync;
 pub mod project_sync;
+mod stat_fingerprint;
 mod sync;
 pub mod synced_file;
 pub mod text_change;

@@ -9,7 +9,7 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::failpoint;
-use crate::native_files::synced_file::StatFingerprint;
+use crate::native_files::stat_fingerprint::StatFingerprint;
 use crate::world::input::render_hex;
 
 /// The SHA-256 of bytes of which the last are not known yet.

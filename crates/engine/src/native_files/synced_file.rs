@@ -27,6 +27,8 @@ use crate::native_files::exchange::{
 use crate::world::input::sha256;
 use crate::{failpoint, git};
 
+pub use super::stat_fingerprint::StatFingerprint;
+
 /// A small stamp fills one sector, so that it is written whole or not at all.
 const STAMP_BYTES: usize = 512;
 /// A spare is left alone for so long, since a program may still be reading it.
@@ -230,51 +232,6 @@ impl LargeFileTail {
                 .chain_update(end)
                 .finalize_hex(),
         )
-    }
-}
-
-/// What tells, without reading it, that a file is the one that was written last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StatFingerprint {
-    bytes: u64,
-    modified: i64,
-    changed: i64,
-    inode: u64,
-}
-
-impl StatFingerprint {
-    /// What the system says of the file at `path`; none when there is none.
-    #[must_use]
-    pub fn of_path(path: &Path) -> Option<Self> {
-        let found = fs::metadata(path).ok()?;
-        #[cfg(unix)]
-        let (inode, changed) = {
-            use std::os::unix::fs::MetadataExt as _;
-            let nanos = found.ctime().saturating_mul(1_000_000_000);
-            (found.ino(), nanos.saturating_add(found.ctime_nsec()))
-        };
-        #[cfg(not(unix))]
-        let (inode, changed) = (0, 0);
-        let modified = found.modified().ok()?;
-        let modified = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
-        Some(Self {
-            bytes: found.len(),
-            modified: i64::try_from(modified.as_nanos()).ok()?,
-            changed,
-            inode,
-        })
-    }
-
-    /// The size of the file.
-    #[must_use]
-    pub fn size_bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Whether it is the same file with the same contents. An exchange changes
-    /// when it was last *changed*, not when it was last *modified*.
-    fn is_same_version(&self, other: &Self) -> bool {
-        (self.bytes, self.modified, self.inode) == (other.bytes, other.modified, other.inode)
     }
 }
 
@@ -538,7 +495,7 @@ impl SyncedFile {
         let look = StatFingerprint::of_path(&self.target);
         // What another writer saved since the bytes were read has another size or time;
         // when it does not, its hash is looked at before it is replaced.
-        let look = look.filter(|look| look.bytes == present.len() as u64);
+        let look = look.filter(|look| look.size_bytes() == present.len() as u64);
         let same = fs::read(&self.target).is_ok_and(|there| there == present);
         self.store_stamp(SyncStamp {
             before: hash.clone(),
