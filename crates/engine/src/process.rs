@@ -23,6 +23,7 @@ compile_error!("piton runs on Linux, macOS and other Unix systems; on Windows us
 
 mod ancestors;
 mod call;
+mod child;
 mod identity;
 mod orphans;
 pub mod shell;
@@ -37,14 +38,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
 
 use crate::failpoint;
 
 pub use self::ancestors::{Ancestor, list_ancestors};
 pub use self::call::{CallOutput, OUTPUT_BYTES_MAX, ProgramCall, StopHandle, own_mark, run_call};
+pub use self::child::{ProcessEvent, ProcessExit, ProcessLimits, StartError, StopReason};
 pub use self::identity::{
     Liveness, ProcessIdentity, current_process, has_ended, is_alive, liveness,
 };
@@ -53,10 +53,9 @@ pub use self::survivors::{
     EndedSurvivors, Survivor, SurvivorEvidence, end_processes_in_folder, end_survivors,
     find_survivors,
 };
-use self::watch::{Leftovers, Watch};
-
-/// The environment variable that marks everything an attempt started.
-pub const MARK: &str = "PITON_ATTEMPT";
+pub use self::table::MARK;
+use self::watch::Leftovers;
+pub use self::watch::RunningProcess;
 
 /// What is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,151 +88,6 @@ pub struct ProcessSpec {
     pub limits: ProcessLimits,
     /// Put into the environment as [`MARK`]. Unique among all attempts; not empty.
     pub mark: String,
-}
-
-/// When a child is stopped, and how much time it gets to go by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessLimits {
-    /// Longest life.
-    pub wall: Option<Duration>,
-    /// Longest time in which the output does not change.
-    pub idle: Option<Duration>,
-    /// Most bytes of output. A child that goes on an eighth beyond it gets no grace.
-    pub output_bytes_max: Option<u64>,
-    /// Between SIGTERM and SIGKILL.
-    pub grace: Duration,
-}
-
-impl Default for ProcessLimits {
-    fn default() -> Self {
-        ProcessLimits {
-            wall: None,
-            idle: None,
-            output_bytes_max: None,
-            grace: Duration::from_secs(5),
-        }
-    }
-}
-
-/// Why a child was stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StopReason {
-    /// It ran longer than [`ProcessLimits::wall`].
-    Wall,
-    /// Its output did not change for [`ProcessLimits::idle`].
-    Idle,
-    /// It wrote more than [`ProcessLimits::output_bytes_max`].
-    Flood,
-    /// [`RunningProcess::terminate`] or [`RunningProcess::kill`].
-    Asked,
-}
-
-/// What happened to a child.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProcessEvent {
-    /// The output file has another size.
-    OutputGrew {
-        /// Its size now.
-        bytes: u64,
-    },
-    /// The child has been told to stop. Comes at most once.
-    Stopping {
-        /// For which reason.
-        why: StopReason,
-    },
-    /// The child and all it started are gone. Comes exactly once, and last.
-    Exited(ProcessExit),
-}
-
-/// How a child ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProcessExit {
-    /// The status it ended with, if it ended by itself.
-    pub code: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
-    /// Set when it was told to stop, whatever it then did.
-    pub stopped_by: Option<StopReason>,
-    /// Size of the output file at the end.
-    pub output_bytes: u64,
-    /// From start to the end of the main process and of all that it left running.
-    pub duration: Duration,
-    /// What could not be ended: a process of another user, or one that the
-    /// kernel does not let go. Empty but for such cases.
-    pub left: Vec<ProcessIdentity>,
-}
-
-impl ProcessExit {
-    /// Whether it ended by itself with status 0.
-    pub fn is_success(&self) -> bool {
-        self.code == Some(0) && self.stopped_by.is_none()
-    }
-}
-
-/// Why a child could not be started. Nothing runs and no output file is left.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The folder to run in is not there, or is not a folder.
-    #[error("cannot run in {}", cwd.display())]
-    Folder {
-        /// The folder.
-        cwd: PathBuf,
-        /// What looking at it said.
-        source: io::Error,
-    },
-    /// The file for the output could not be made.
-    #[error("cannot create {}", path.display())]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The text for stdin could not be put into a file.
-    #[error("cannot hand over the input of `{}`", program.display())]
-    Input {
-        /// What was to be started.
-        program: OsString,
-        /// Why.
-        source: io::Error,
-    },
-    /// The program is not there, may not be executed, or has impossible arguments.
-    #[error("cannot start `{}`", program.display())]
-    Program {
-        /// What was to be started.
-        program: OsString,
-        /// Why.
-        source: io::Error,
-    },
-    /// The mark is empty: the child could not be found again.
-    #[error("the attempt has no mark")]
-    Unmarked,
-}
-
-/// A child that was started. Dropping it changes nothing for the child.
-#[derive(Clone, Debug)]
-pub struct RunningProcess {
-    id: ProcessIdentity,
-    watch: Arc<Watch>,
-}
-
-impl RunningProcess {
-    /// What the child can be found by, also after a crash of this process.
-    pub fn id(&self) -> &ProcessIdentity {
-        &self.id
-    }
-
-    /// Asks the child and all it started to end, and ends them after
-    /// [`ProcessLimits::grace`]. Does not wait. Nothing happens when it is over.
-    pub fn terminate(&self) {
-        self.watch.request_stop(watch::StopRequest::Terminate);
-    }
-
-    /// Ends the child and all it started at once. Does not wait.
-    pub fn kill(&self) {
-        self.watch.request_stop(watch::StopRequest::Kill);
-    }
 }
 
 /// Starts a child and returns at once.
@@ -390,12 +244,4 @@ impl Drop for OutputFile<'_> {
             std::fs::remove_file(self.path).ok();
         }
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "durations of real processes; never stored as a time"
-)]
-fn now() -> Instant {
-    Instant::now()
 }

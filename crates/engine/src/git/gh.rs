@@ -273,7 +273,7 @@ fn failure_reason(output: &CallOutput, args: &[OsString]) -> String {
         .map(|arg| arg.to_string_lossy())
         .collect();
     let took = format!("{} s", TIMEOUT.as_secs());
-    let ended = crate::runner::lane_pool::describe_failed_exit(&output.exit, &took);
+    let ended = output.exit.describe_failure(&took);
     let why = line.map(str::to_owned).or(ended);
     let why = why.unwrap_or_else(|| "it failed".to_owned());
     format!("`gh {}`: {why}", shown.join(" "))

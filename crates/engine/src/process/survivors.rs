@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::ProcessIdentity;
+use super::child::now;
 use super::orphans::find_left_in_folder;
 use super::table::{self, ProcessRow, SignalOutcome};
-use super::{ProcessIdentity, now};
 
 /// How long SIGKILL is repeated.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);

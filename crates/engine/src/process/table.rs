@@ -22,6 +22,9 @@ pub(super) use self::ps::{
     own_children,
 };
 
+/// The environment variable that marks everything an attempt started.
+pub const MARK: &str = "PITON_ATTEMPT";
+
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessRow {

@@ -25,11 +25,10 @@ use rustix::process::{
     waitid,
 };
 
+use super::child::{ProcessEvent, ProcessExit, ProcessLimits, StartError, StopReason, now};
+use super::identity::ProcessIdentity;
+use super::orphans;
 use super::table::{self, ProcessRow, SignalOutcome};
-use super::{
-    ProcessEvent, ProcessExit, ProcessIdentity, ProcessLimits, RunningProcess, StartError,
-    StopReason, now, orphans,
-};
 
 /// What a child that ended by itself may take to end its background work.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
@@ -102,6 +101,31 @@ impl fmt::Debug for Watch {
         f.debug_struct("Watch")
             .field("group", &self.group)
             .finish_non_exhaustive()
+    }
+}
+
+/// A child that was started. Dropping it changes nothing for the child.
+#[derive(Clone, Debug)]
+pub struct RunningProcess {
+    id: ProcessIdentity,
+    watch: Arc<Watch>,
+}
+
+impl RunningProcess {
+    /// What the child can be found by, also after a crash of this process.
+    pub fn id(&self) -> &ProcessIdentity {
+        &self.id
+    }
+
+    /// Asks the child and all it started to end, and ends them after
+    /// [`ProcessLimits::grace`]. Does not wait. Nothing happens when it is over.
+    pub fn terminate(&self) {
+        self.watch.request_stop(StopRequest::Terminate);
+    }
+
+    /// Ends the child and all it started at once. Does not wait.
+    pub fn kill(&self) {
+        self.watch.request_stop(StopRequest::Kill);
     }
 }
 

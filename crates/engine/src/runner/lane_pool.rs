@@ -35,7 +35,6 @@ pub use self::register::{
 };
 pub use self::remove::LaneRemoval;
 pub use self::script::LaneScript;
-pub(crate) use self::script::describe_failed_exit;
 
 /// A lane that this process holds, until this is dropped.
 #[derive(Debug)]

@@ -25,7 +25,6 @@ use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
 use crate::process::{self, CallOutput, ProgramCall, StopHandle, StopReason};
 use crate::project::Project;
-use crate::runner::lane_pool::describe_failed_exit;
 use crate::runner::run_facts::owner_name;
 use crate::runner::signals::SignalListener;
 use crate::session::Session;
@@ -288,7 +287,9 @@ impl NotificationSender<'_> {
 
     /// Why a command failed, with the last that it said; none where it did not.
     fn describe_failure(&self, output: &CallOutput, time: Duration) -> Option<String> {
-        let how = describe_failed_exit(&output.exit, &format!("{} s", time.as_secs()))?;
+        let how = output
+            .exit
+            .describe_failure(&format!("{} s", time.as_secs()))?;
         let said = String::from_utf8_lossy(&output.stderr);
         let redactor = self.session.world.redactor();
         let said = redactor.redact(&said);

@@ -67,10 +67,9 @@ fn tail_of_output(output: &CallOutput, timeout: Duration, redactor: &Redactor) -
     if !last.is_empty() {
         return Some(last.to_owned());
     }
-    crate::runner::lane_pool::describe_failed_exit(
-        &output.exit,
-        &format!("{} s", timeout.as_secs()),
-    )
+    output
+        .exit
+        .describe_failure(&format!("{} s", timeout.as_secs()))
 }
 
 impl Runner<'_, '_> {

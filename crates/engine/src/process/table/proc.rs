@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use super::{BootInfo, ProcessRow};
+use super::{BootInfo, MARK, ProcessRow};
 
 /// A line of `stat` is shorter.
 const STAT_BYTES: usize = 1 << 10;
@@ -91,9 +91,7 @@ fn is_killed(status: &str) -> bool {
 pub(in crate::process) fn mark_of_process(pid: u32) -> Option<String> {
     let environ = read_proc_file(&format!("/proc/{pid}/environ"), ENVIRON_BYTES).ok()?;
     environ.split(|&byte| byte == 0).find_map(|variable| {
-        let value = variable
-            .strip_prefix(super::super::MARK.as_bytes())?
-            .strip_prefix(b"=")?;
+        let value = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
         String::from_utf8(value.to_vec()).ok()
     })
 }

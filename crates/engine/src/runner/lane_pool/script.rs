@@ -7,7 +7,8 @@ use piton_core::redact::Redactor;
 
 use super::{Lane, LaneFault, Pool, file_fault_at};
 use crate::git::GitControl;
-use crate::process::{self, ProcessExit, ProgramCall, StopReason};
+use crate::process;
+use crate::process::{ProgramCall, StopReason};
 
 /// Of what a command printed so many lines are said where it failed.
 const LINES: usize = 20;
@@ -108,7 +109,7 @@ impl Pool {
         let lines: Vec<&str> = text.lines().collect();
         let last = &lines[lines.len().saturating_sub(LINES)..];
         let last = last.iter().map(|line| (*line).to_owned()).collect();
-        match describe_failed_exit(&output.exit, &self.settings.setup_timeout) {
+        match output.exit.describe_failure(&self.settings.setup_timeout) {
             None => Ok(()),
             Some(_) if output.exit.stopped_by == Some(StopReason::Asked) => Err(LaneFault::Stopped),
             Some(how) => Err(fault(how, last)),
@@ -122,21 +123,6 @@ fn write_log(lane: &Lane, script: LaneScript, text: &str) -> Result<(), LaneFaul
         LaneScript::Teardown => return Ok(()),
     };
     fs::write(&path, text).map_err(file_fault_at(&path))
-}
-
-/// How a command of a project failed; none where it did not.
-pub(crate) fn describe_failed_exit(exit: &ProcessExit, timeout: &str) -> Option<String> {
-    match (exit.stopped_by, exit.code) {
-        (None, Some(0)) => None,
-        (Some(StopReason::Wall | StopReason::Idle), _) => Some(format!("did not end in {timeout}")),
-        (Some(StopReason::Flood), _) => Some("printed more than can be kept".to_owned()),
-        (Some(StopReason::Asked), _) => Some("was stopped".to_owned()),
-        (None, Some(code)) => Some(format!("ended with {code}")),
-        (None, None) => Some(match exit.signal {
-            Some(signal) => format!("was ended by signal {signal}"),
-            None => "did not say how it ended".to_owned(),
-        }),
-    }
 }
 
 /// The variables of a file of `NAME=value` lines, and the lines, from 1, that are
