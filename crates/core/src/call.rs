@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::quote::truncate_chars;
 use crate::redact::Redactor;
 use crate::word::words;
 
@@ -60,7 +61,7 @@ impl AgentCall {
         Self {
             kind,
             tool: tool.to_owned(),
-            what: truncate_chars(what, CHARS_MAX),
+            what: what.chars().take(CHARS_MAX).collect(),
             exit: None,
             failed: false,
             bytes: None,
@@ -87,28 +88,14 @@ impl AgentCall {
     /// secret would not be known for one.
     #[must_use]
     pub fn redact(mut self, redactor: &Redactor) -> Self {
-        self.tool = shorten_text(&redactor.redact(&self.tool));
-        self.what = shorten_text(&redactor.redact(&self.what));
+        self.tool = truncate_chars(&redactor.redact(&self.tool), WHAT_CHARS_MAX);
+        self.what = truncate_chars(&redactor.redact(&self.what), WHAT_CHARS_MAX);
         self
     }
 }
 
 /// So much of what a call is about is looked at.
 const CHARS_MAX: usize = 8_192;
-
-fn truncate_chars(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => text[..end].to_owned(),
-        None => text.to_owned(),
-    }
-}
-
-fn shorten_text(text: &str) -> String {
-    match text.char_indices().nth(WHAT_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
 
 /// So many calls of an attempt are kept one by one: the first half and the
 /// last half; all are counted.

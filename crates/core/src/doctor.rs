@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::memory::MemoryKind;
+use crate::quote::truncate_chars;
 use crate::trust::is_doubted;
 use crate::word::words;
 
@@ -177,10 +178,7 @@ fn supersede_finding(kind: FindingKind, old: &str, new: &str, text: String) -> M
 /// A text of others in one line, not too long.
 fn shorten_excerpt(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(SAID_MAX) {
-        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
-        None => text,
-    }
+    truncate_chars(&text, SAID_MAX)
 }
 
 /// An id as it is typed in a shell. Files of others may give any.

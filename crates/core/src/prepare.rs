@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::attempt::{AttemptRow, Outcome};
 use crate::memory::MemoryRow;
 use crate::observation::{ObservationCategory, ObservationKind};
-use crate::quote::render_list_item;
+use crate::quote::{render_list_item, truncate_chars};
 use crate::recover::count_failed_tries;
 use crate::word::words;
 
@@ -118,16 +118,6 @@ impl PreparedNote {
 
 fn truncate_note(text: &str) -> String {
     truncate_chars(text, CHARS_MAX)
-}
-
-/// The beginning of a text that is too long.
-/// A text of at most so many characters: what is longer ends with `…`.
-#[must_use]
-pub fn truncate_chars(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }
 
 /// Words of a file of rules that could not be read as rules.

@@ -60,6 +60,16 @@ pub fn first_line(text: &str, chars_max: usize) -> String {
     }
 }
 
+/// A text of at most so many characters: of one that is longer the beginning,
+/// and `…`.
+#[must_use]
+pub fn truncate_chars(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
 /// The beginning and the end of a text that is too long: two thirds of what is
 /// left are its end, where programs say what went wrong.
 #[must_use]

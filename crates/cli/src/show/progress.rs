@@ -5,6 +5,7 @@ use piton_core::attempt::RecoveryAction;
 use piton_core::event::{AttemptEvent, DecisionEvent, ItemEvent, RunEvent, UnitEvent};
 use piton_core::merge::MergeReturn;
 use piton_core::pull_request::PullRequestNews;
+use piton_core::quote::truncate_chars;
 use piton_core::recover::FollowedRecovery;
 use piton_core::review::ReviewVerdict;
 use piton_core::run::Pause;
@@ -550,11 +551,7 @@ pub(crate) fn first_line(text: &str) -> String {
         .find(|line| !line.trim().is_empty())
         .unwrap_or_default()
         .trim();
-    let clean = without_controls(line);
-    match clean.char_indices().nth(120) {
-        Some((end, _)) => format!("{}…", &clean[..end]),
-        None => clean.into_owned(),
-    }
+    truncate_chars(&without_controls(line), 120)
 }
 
 /// A text of any number of lines without what moves the cursor of a terminal.

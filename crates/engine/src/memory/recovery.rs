@@ -7,7 +7,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use piton_core::attempt::Report;
 use piton_core::memory::MemoryKind;
-use piton_core::prepare::{CHARS_MAX, truncate_chars};
+use piton_core::prepare::CHARS_MAX;
+use piton_core::quote::truncate_chars;
 use piton_core::recover::{self, Advice, AdviceKind, FailureContext as Failed, Recovery};
 use piton_core::{AttemptId, AttemptRow, ItemRow, Need, Node, Role, RunId};
 

@@ -12,7 +12,7 @@ use piton_core::gate::{GateRuns, OutputExcerpt, excerpt_output};
 use piton_core::item::Stage;
 use piton_core::lane::unit_of_node;
 use piton_core::plan::PlannedItem;
-use piton_core::quote::first_line;
+use piton_core::quote::{first_line, truncate_chars};
 use piton_core::recover::FollowedRecovery;
 use piton_core::run::Pause;
 use piton_core::usage::Spend;
@@ -730,9 +730,5 @@ fn describe_file_conflict(tables: &Tables, item: &ItemRow) -> Option<String> {
 /// The first line of a text, if need be cut.
 pub(crate) fn shorten_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
-    if line.chars().count() <= CHARS_MAX {
-        return line.to_owned();
-    }
-    let kept: String = line.chars().take(CHARS_MAX).collect();
-    format!("{kept}…")
+    truncate_chars(line, CHARS_MAX)
 }

@@ -99,7 +99,7 @@ impl SkippedEntry {
     #[must_use]
     pub fn new(line: u32, text: &str) -> Self {
         let text = text.trim().lines().next().unwrap_or_default().trim_end();
-        let text = piton_core::prepare::truncate_chars(text, CHARS_MAX);
+        let text = piton_core::quote::truncate_chars(text, CHARS_MAX);
         let nearest = None;
         Self {
             line,

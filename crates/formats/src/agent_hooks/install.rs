@@ -8,6 +8,7 @@ use super::{
     hooks_of_group, is_piton_command, parse_settings,
 };
 use crate::json::{ByteEdit, apply_edits};
+use crate::markdown::newline_of;
 use crate::tree::{Map, ValueNode};
 
 /// How a text is written: its line end, and the indentation of one level.
@@ -155,10 +156,6 @@ fn render_event_member(hook: &Hook, form: &SettingsStyle, depth: usize) -> Strin
 
 impl SettingsStyle {
     fn detect(text: &str) -> Self {
-        let newline = match text.find('\n') {
-            Some(at) if text[..at].ends_with('\r') => "\r\n",
-            Some(_) | None => "\n",
-        };
         // The first line that stands deeper than the one before it.
         let indents = text.lines().map(|line| {
             let own = line.trim_start_matches([' ', '\t']);
@@ -167,7 +164,7 @@ impl SettingsStyle {
         let mut indents = indents.filter(|(indent, own)| !indent.is_empty() && !own.is_empty());
         let unit = indents.next().map_or("  ", |(indent, _)| indent);
         Self {
-            newline,
+            newline: newline_of(text),
             unit: unit.to_owned(),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use piton_core::quote::truncate_chars;
+
 use crate::conflict;
 use crate::tree::{
     DEPTH_MAX, FAULTS_MAX, Map, MapKey, ParsedTree, Scalar, Span, Style, SyntaxFault, Value,
@@ -645,12 +647,7 @@ fn number_hint(text: &str, digits: &str) -> &'static str {
 
 /// The beginning of a text, fit for a message.
 fn shorten_for_message(text: &str) -> String {
-    const CHARS_MAX: usize = 40;
-    let mut out: String = text.chars().take(CHARS_MAX).collect();
-    if out.len() < text.len() {
-        out.push('…');
-    }
-    out
+    truncate_chars(text, 40)
 }
 
 fn quoted_node(text: String, span: Span) -> ValueNode {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::markdown::newline_of;
 use crate::tree::{Value, ValueNode};
 
 /// Where a value stands, for the question how its like are written.
@@ -199,13 +200,6 @@ impl SeenSeparators {
 
 fn pad_text(padded: Option<bool>) -> &'static str {
     if padded == Some(true) { " " } else { "" }
-}
-
-fn newline_of(text: &str) -> &'static str {
-    match text.find('\n') {
-        Some(at) if text[..at].ends_with('\r') => "\r\n",
-        Some(_) | None => "\n",
-    }
 }
 
 fn is_scalar_list(node: &ValueNode) -> bool {

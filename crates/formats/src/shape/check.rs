@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use piton_core::quote::truncate_chars;
+
 use super::{FieldShape, OtherKeys, Shape, TextShape, is_date_time};
 use crate::problem::Problem;
 use crate::report::{ValuePath, closest_word};
@@ -274,12 +276,7 @@ fn quote(text: &str) -> String {
 }
 
 fn shorten(text: &str) -> String {
-    const CHARS_MAX: usize = 60;
-    let mut out: String = text.chars().take(CHARS_MAX).collect();
-    if out.len() < text.len() {
-        out.push('…');
-    }
-    out
+    truncate_chars(text, 60)
 }
 
 /// What a shape asks for, as the object of "write".

@@ -1,6 +1,7 @@
 //! What is injected into a session: what an agent that works here should know.
 
 use piton_core::entry::{EntryRow, EntryType};
+use piton_core::quote::truncate_chars;
 use piton_core::{AttemptId, Need, Node, RunId, RunState};
 
 use crate::failure::Failure;
@@ -83,7 +84,7 @@ fn context_of_node(
         rule_texts: &rule_texts,
     };
     let mut prepared = preparation::prepare_item(&session.store, &request)?;
-    prepared.item = truncate_text(called, 60);
+    prepared.item = truncate_chars(called, 60);
     let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
     let item = rows.tables.item(run, node);
     let run_name = rows.tables.run(run).filter(|row| row.id != RunId::PROJECT);
@@ -92,7 +93,7 @@ fn context_of_node(
     if let Some(task) = item.and_then(|item| item.plan.prompt.as_deref()) {
         text.push_str(&format!(
             "\nIts task:\n\n{}\n",
-            truncate_text(task.trim(), TASK_CHARS_MAX)
+            truncate_chars(task.trim(), TASK_CHARS_MAX)
         ));
     }
     text.push('\n');
@@ -116,7 +117,7 @@ pub fn context_of_project(session: &Session<'_>) -> Result<Option<String>, Failu
             let why = run
                 .reason
                 .as_ref()
-                .map(|why| format!(": {}", truncate_text(why, 200)));
+                .map(|why| format!(": {}", truncate_chars(why, 200)));
             format!(
                 "- run `{}` is {}{}{}; `piton status {}` shows more\n",
                 run.name,
@@ -157,24 +158,17 @@ fn recent_entry_lines(session: &Session<'_>) -> Result<Vec<String>, Failure> {
             let title = row.entry.one_line_title();
             let title = title.lines().next().unwrap_or_default().to_owned();
             let next = row.entry.text_field("next_steps");
-            let next = next.map(|next| format!("; next: {}", truncate_text(next, 200)));
+            let next = next.map(|next| format!("; next: {}", truncate_chars(next, 200)));
             format!(
                 "- {}: {}{}\n",
                 row.entry.type_name(),
-                truncate_text(&title, 200),
+                truncate_chars(&title, 200),
                 next.unwrap_or_default()
             )
         })
         .collect();
     lines.reverse();
     Ok(lines)
-}
-
-fn truncate_text(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// The answer that injects a text, no longer than [`CHARS_MAX`] as it is
@@ -188,7 +182,7 @@ pub fn render_answer(text: &str) -> serde_json::Value {
     };
     let mut chars = text.chars().count();
     loop {
-        let whole = answer(&truncate_text(text, chars));
+        let whole = answer(&truncate_chars(text, chars));
         let over = whole.to_string().chars().count().saturating_sub(CHARS_MAX);
         if over == 0 || chars == 0 {
             return whole;

@@ -193,7 +193,7 @@ impl RuleReader<'_, '_> {
         let bytes = doc.line_start(first)..doc.line_range(block.lines.end - 1).end;
         let mut sign = GuardrailSign {
             form: RuleForm::Line,
-            name: piton_core::prepare::truncate_chars(&name, NAME_CHARS_MAX),
+            name: piton_core::quote::truncate_chars(&name, NAME_CHARS_MAX),
             section: place.section.clone(),
             resolved: place.resolved || resolution.is_some(),
             fields: vec![SignField {
