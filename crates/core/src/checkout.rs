@@ -30,14 +30,6 @@ impl Checkout {
         is_same && (self.branch.is_none() || self.branch == other.branch)
     }
 
-    /// The branch; else the first letters of the commit.
-    #[must_use]
-    pub fn branch_or_commit(&self) -> &str {
-        let commit = self.commit.as_deref().unwrap_or("no commit");
-        let short = commit.get(..12).unwrap_or(commit);
-        self.branch.as_deref().unwrap_or(short)
-    }
-
     /// What a stored body says of it.
     #[must_use]
     pub fn parse_stored_body(body: &str) -> Option<Self> {

@@ -26,18 +26,6 @@ pub struct Dollars(u64);
 pub struct ParseDollarsError(pub String);
 
 impl Dollars {
-    /// So many millionths of a dollar.
-    #[must_use]
-    pub const fn from_micros(micros: u64) -> Self {
-        Self(micros)
-    }
-
-    /// As millionths of a dollar.
-    #[must_use]
-    pub const fn micros(self) -> u64 {
-        self.0
-    }
-
     /// The amount that a program says; none where that can be none.
     #[must_use]
     pub fn from_reported(dollars: f64) -> Option<Self> {
@@ -116,7 +104,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, micros: Option<u64>) {
         let read = text.parse::<Dollars>().ok();
-        assert_eq!(read.map(Dollars::micros), micros, "{text}");
+        assert_eq!(read.map(|d| d.0), micros, "{text}");
     }
 
     #[test]
@@ -132,7 +120,7 @@ mod tests {
 
     #[test]
     fn amounts_are_shown_with_cents_and_never_as_nothing_when_they_are_something() {
-        let shown = |micros| Dollars::from_micros(micros).to_string();
+        let shown = |micros| Dollars(micros).to_string();
         assert_eq!(shown(1_240_000), "$1.24");
         assert_eq!(shown(1_999_999), "$2.00");
         assert_eq!(shown(9_949), "$0.0099");
@@ -155,12 +143,9 @@ mod tests {
             let again: Dollars = serde_json::from_str(&text).expect("a number");
             assert_eq!(once, again, "{said}");
         }
+        assert_eq!(Dollars::from_reported(0.0000125).map(|d| d.0), Some(13));
         assert_eq!(
-            Dollars::from_reported(0.0000125).map(Dollars::micros),
-            Some(13)
-        );
-        assert_eq!(
-            Dollars::from_reported(0.000_012_499_999_999_999_999).map(Dollars::micros),
+            Dollars::from_reported(0.000_012_499_999_999_999_999).map(|d| d.0),
             Some(13)
         );
         for none in [-0.01, f64::NAN, f64::INFINITY, 1e30] {

@@ -68,13 +68,6 @@ impl Query {
             .map(|term| (term.text.as_str(), term.weight))
             .collect()
     }
-
-    /// The tokens of [`Query::weighted_tokens`] alone.
-    #[must_use]
-    pub fn heaviest_tokens(&self, most: usize) -> Vec<&str> {
-        let weighed = self.weighted_tokens(most);
-        weighed.into_iter().map(|(token, _)| token).collect()
-    }
 }
 
 fn compare_weight(one: &Term, other: &Term) -> std::cmp::Ordering {
@@ -126,7 +119,11 @@ mod tests {
         let query = Query::parse(
             "   Compiling hyper v1.4.1\nerror: pool timed out while waiting\n  --> src/cart.rs:1:2\n",
         );
-        let telling = query.heaviest_tokens(3);
+        let telling: Vec<&str> = query
+            .weighted_tokens(3)
+            .iter()
+            .map(|(token, _)| *token)
+            .collect();
         assert!(telling.contains(&"pool"), "{telling:?}");
         assert!(!telling.contains(&"hyper"), "{telling:?}");
     }

@@ -379,12 +379,12 @@ mod tests {
     use piton_simkit::seed::cases;
     use proptest::prelude::*;
 
-    use super::super::check_entries;
+    use super::super::entry::entries_of_command;
     use super::*;
 
     /// The text of what a command runs, in a project of one file.
     fn text_of(command: &str, file: &str, text: &str) -> Option<String> {
-        let entry = check_entries(command).into_iter().next()?;
+        let entry = entries_of_command(command, "").into_iter().next()?;
         entry_text(&entry, &|path| (path == file).then(|| text.to_owned()))
     }
 
@@ -587,7 +587,7 @@ lint:
             text in "(test|:|=|\t|\n|\\\\|;|%|alias |@|#|\"|'|[({})]|\\PC){0,80}",
         ) {
             for command in ["make", "make test", "npm test", "just", "just test"] {
-                for entry in check_entries(command) {
+                for entry in entries_of_command(command, "") {
                     entry_text(&entry, &|_| Some(text.clone()));
                 }
                 let found = follow_check_entries(&[command.to_owned()], &|_| Some(text.clone()));

@@ -138,16 +138,10 @@ impl fmt::Display for CheckEntry {
     }
 }
 
-/// What a shell command runs, each once, in order.
+/// What a shell command that is run in a folder runs, each once, in order.
 ///
 /// What only feeds another command (`python3 app.py | grep -q ok`) is taken to
 /// be what is checked, and left out, unless its name is that of a check.
-#[must_use]
-pub fn check_entries(command: &str) -> Vec<CheckEntry> {
-    entries_of_command(command, "")
-}
-
-/// The same for a command that runs in a folder.
 pub(super) fn entries_of_command(command: &str, folder: &str) -> Vec<CheckEntry> {
     let mut found = CheckEntryFinder::default();
     found.visit_script(command, folder);
@@ -867,7 +861,7 @@ mod tests {
     /// What a command runs, as it is displayed; tests begin with `tests in `.
     #[track_caller]
     fn check(command: &str, expect: &[&str]) {
-        let entries = check_entries(command);
+        let entries = entries_of_command(command, "");
         let shown: Vec<String> = entries
             .iter()
             .map(|entry| match entry {
@@ -987,12 +981,12 @@ mod tests {
         check("make --directory=a test lint", &two);
         check("cd a && make test && make lint", &two);
         check("make -f ci.mk test", &["target `test` of ci.mk"]);
-        let made = check_entries("make test").remove(0);
+        let made = entries_of_command("make test", "").remove(0);
         assert_eq!(
             made.candidate_files(),
             ["GNUmakefile", "makefile", "Makefile"]
         );
-        let made = check_entries("make -C a -f b.mk x").remove(0);
+        let made = entries_of_command("make -C a -f b.mk x", "").remove(0);
         assert_eq!(made.candidate_files(), ["a/b.mk"]);
     }
 
@@ -1055,7 +1049,7 @@ mod tests {
             ("robot tests/login.robot", "tests in tests/login.robot"),
             ("cd a && prove t/x.t", "tests in a/t/x.t"),
         ] {
-            let entries = check_entries(command);
+            let entries = entries_of_command(command, "");
             let tests: Vec<String> = entries
                 .iter()
                 .filter(|entry| matches!(entry, CheckEntry::TestFile { .. }))
@@ -1074,7 +1068,7 @@ mod tests {
         fn finding_never_panics_on_any_command(
             command in "(sh |make |npm |run |just |python |-m |-C |env |timeout |-- |-|a\\.b |x |[(){}<>;&|$'\"`\\\\#\n]|\\PC){0,40}",
         ) {
-            for entry in check_entries(&command) {
+            for entry in entries_of_command(&command, "") {
                 prop_assert!(!entry.candidate_files().is_empty());
                 prop_assert!(!entry.to_string().is_empty());
             }

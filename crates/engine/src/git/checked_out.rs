@@ -210,7 +210,10 @@ mod tests {
         assert_eq!(read_checkout(&one), None, "no repository");
         git(&one, &["init", "-q", "-b", "main"]);
         let unborn = read_checkout(&one).expect("a repository");
-        assert_eq!((unborn.branch_or_commit(), &unborn.commit), ("main", &None));
+        assert_eq!(
+            (unborn.branch.as_deref(), unborn.commit),
+            (Some("main"), None)
+        );
         for branch in ["main", "feature/deep"] {
             git(&one, &["checkout", "-qB", branch]);
             git(&one, &["commit", "-q", "--allow-empty", "-m", branch]);
