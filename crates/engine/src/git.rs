@@ -48,8 +48,8 @@ pub use self::merging::{
     strip_files_from_work,
 };
 pub use self::refs::{
-    RefMove, RefStep, files_changed_in_commits, first_parent_commits, git_version, is_built_on,
-    is_on_branch, is_on_other_branch, list_refs, merge_base, move_ref, read_ref, remove_refs,
+    RefMove, RefStep, first_parent_commits, git_version, is_built_on, is_on_branch,
+    is_on_other_branch, list_refs, merge_base, move_ref, read_ref, remove_refs,
 };
 pub use self::remote::{
     PushOutcome, RemoteBranch, branch_at_remote, count_unpushed, fetch, fetch_commit, push,
@@ -552,28 +552,14 @@ fn status_paths(work_tree: &Path, how: &[&str], specs: &[String]) -> Result<Vec<
         .collect())
 }
 
-/// Commits what has changed, with the user's identity and hooks; none when
-/// nothing has. Should piton die meanwhile, git is found by `mark`.
+/// Commits what has changed, but for some files by their paths in the work tree,
+/// with the user's identity and hooks; none when nothing has, unless a merge is
+/// under way there. Should piton die meanwhile, git is found by its mark.
 ///
 /// # Errors
 ///
 /// When git cannot be started. A commit that git or a hook refuses is the
 /// inner error: what was said.
-pub fn commit(
-    work_tree: &Path,
-    message: &str,
-    own: &[OwnFilePrefix],
-    by: &GitControl<'_>,
-) -> Result<Result<Option<String>, String>, Failure> {
-    commit_without(work_tree, message, ExcludedFiles { own, files: &[] }, by)
-}
-
-/// The same, but for some files as well, by their paths in the work tree. A merge
-/// that is under way there is committed also where it changes nothing.
-///
-/// # Errors
-///
-/// As [`commit`].
 pub fn commit_without(
     work_tree: &Path,
     message: &str,

@@ -38,16 +38,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
 
 use crate::failpoint;
 
 pub use self::ancestors::{Ancestor, list_ancestors};
 pub use self::call::{CallOutput, OUTPUT_BYTES_MAX, ProgramCall, StopHandle, own_mark, run_call};
 pub use self::child::{ProcessEvent, ProcessExit, ProcessLimits, StartError, StopReason};
-pub use self::identity::{
-    Liveness, ProcessIdentity, current_process, has_ended, is_alive, liveness,
-};
+pub use self::identity::{Liveness, ProcessIdentity, current_process, has_ended, liveness};
 pub use self::orphans::adopt_orphans;
 pub use self::survivors::{
     EndedSurvivors, Survivor, SurvivorEvidence, end_processes_in_folder, end_survivors,
@@ -139,24 +136,6 @@ pub fn start(
     )?;
     output.retain();
     Ok(started)
-}
-
-/// Starts a child and waits for its end.
-///
-/// # Errors
-///
-/// Those of [`start`].
-pub fn run_to_end(spec: ProcessSpec) -> Result<ProcessExit, StartError> {
-    let (sender, receiver) = mpsc::channel();
-    let running = start(spec, move |event| {
-        if let ProcessEvent::Exited(exit) = event {
-            // The receiver below outlives this.
-            sender.send(exit).ok();
-        }
-    })?;
-    let exit = receiver.recv().expect("every child has exactly one end");
-    drop(running);
-    Ok(exit)
 }
 
 #[expect(

@@ -229,53 +229,6 @@ pub fn merge_base(work_tree: &Path, one: &str, other: &str) -> Result<Option<Str
     Ok(said.ok.then_some(said.out))
 }
 
-/// Which of these files, by their paths in the work tree, a commit changed that
-/// `tip` has and `base` has not, also one that a later commit changed back.
-///
-/// # Errors
-///
-/// When git cannot be started, or has one of them no more.
-pub fn files_changed_in_commits(
-    work_tree: &Path,
-    base: &str,
-    tip: &str,
-    files: &[String],
-) -> Result<Vec<String>, Failure> {
-    if files.is_empty() {
-        return Ok(Vec::new());
-    }
-    let range = format!("{base}..{tip}");
-    let names: Vec<String> = files
-        .iter()
-        .map(|file| super::literal_pathspec(file))
-        .collect();
-    let mut args = vec![
-        "log",
-        "--full-history",
-        "-m",
-        "--format=",
-        "--name-only",
-        "-z",
-    ];
-    args.extend([range.as_str(), "--"]);
-    args.extend(names.iter().map(String::as_str));
-    let said = query_git(work_tree, &args)?;
-    if !said.ok {
-        return Err(git_failure("look for files among commits", &said));
-    }
-    let found = said
-        .out
-        .split('\0')
-        .map(|name| name.trim_start_matches('\n'));
-    let mut found: Vec<String> = found
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect();
-    found.sort();
-    found.dedup();
-    Ok(found)
-}
-
 /// The version of git, as far as it decides what can be done; none where it says
 /// something else.
 ///

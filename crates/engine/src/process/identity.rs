@@ -114,14 +114,6 @@ pub fn liveness(id: &ProcessIdentity) -> Liveness {
     }
 }
 
-/// Whether the process may still run: `false` only if it is known to be gone.
-///
-/// What a lease on this machine is taken over by. A holder elsewhere counts as
-/// alive until its lease runs out.
-pub fn is_alive(id: &ProcessIdentity) -> bool {
-    liveness(id) != Liveness::Dead
-}
-
 /// Whether the process is over, or about to be: it was killed, and the kernel
 /// has not taken it down yet. It does nothing any more, and what it holds is
 /// freed in a moment.

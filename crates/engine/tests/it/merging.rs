@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use piton_engine::git::{
     ExcludedFiles, GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, begin_merge,
-    files_changed_in_commits, files_with_conflict_markers, first_parent_commits, has_work_of,
-    is_built_on, merge_commits, move_ref, read_ref, reopen_saved_work, reopen_saved_work_in_merge,
-    restore_worktree, save_work,
+    files_with_conflict_markers, first_parent_commits, has_work_of, is_built_on, merge_commits,
+    move_ref, read_ref, reopen_saved_work, reopen_saved_work_in_merge, restore_worktree, save_work,
 };
 
 use crate::repository::{Caller, Repository, git, write_script};
@@ -512,19 +511,6 @@ fn what_was_merged_since_is_the_line_of_the_branch() {
     }
     is_built_on(folder, &commit, "0123456789012345678901234567890123456789")
         .expect_err("git does not have it");
-}
-
-#[test]
-fn a_file_that_a_commit_took_back_was_committed_all_the_same() {
-    let sides = Sides::apart();
-    sides.repository.write(".env", "KEY=1\n");
-    sides.repository.commit("a secret");
-    sides.repository.git(&["rm", "--quiet", ".env"]);
-    let tip = sides.repository.commit("none any more");
-    let files = [".env", "a*"].map(str::to_owned);
-    let folder = sides.repository.path();
-    let found = files_changed_in_commits(folder, &sides.onto, &tip, &files);
-    assert_eq!(found.expect("git works"), [".env"]);
 }
 
 #[test]

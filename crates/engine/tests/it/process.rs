@@ -52,6 +52,18 @@ fn said(spec: &ProcessSpec) -> String {
     fs::read_to_string(&spec.output).expect("the output")
 }
 
+fn run_to_end(spec: ProcessSpec) -> Result<ProcessExit, StartError> {
+    let (sender, receiver) = mpsc::channel();
+    let running = process::start(spec, move |event| {
+        if let ProcessEvent::Exited(exit) = event {
+            sender.send(exit).ok();
+        }
+    })?;
+    let exit = receiver.recv().expect("every child has exactly one end");
+    drop(running);
+    Ok(exit)
+}
+
 fn start(spec: &ProcessSpec) -> (RunningProcess, Receiver<ProcessEvent>) {
     let (sender, receiver) = mpsc::channel();
     let running = process::start(spec.clone(), move |event| {
@@ -153,7 +165,7 @@ fn the_status_of_a_child_is_told_as_it_is() {
         ("kill -9 $$", None, Some(9)),
         ("kill -TERM $$", None, Some(15)),
     ] {
-        let exit = process::run_to_end(shell(&folder, line)).expect("a start");
+        let exit = run_to_end(shell(&folder, line)).expect("a start");
         assert_eq!((exit.code, exit.signal), (code, signal), "{line}");
         assert_eq!(exit.stopped_by, None);
         assert_eq!(exit.is_success(), code == Some(0));
@@ -173,7 +185,7 @@ fn both_streams_go_into_one_private_file() {
         ("X".into(), "x".into()),
         ("PITON_ATTEMPT".into(), "forged".into()),
     ];
-    let exit = process::run_to_end(spec.clone()).expect("a start");
+    let exit = run_to_end(spec.clone()).expect("a start");
     let cwd = fs::canonicalize(folder.path()).expect("a path");
     let text = format!("out\nerr\n{} x\n{}\n", spec.mark, cwd.display());
     assert_eq!(said(&spec), text);
@@ -211,16 +223,16 @@ fn all_of_the_input_is_read_and_then_its_end() {
     let folder = folder();
     let mut spec = shell(&folder, "wc -c; cat; echo end");
     spec.stdin = "x".repeat(3 << 20);
-    process::run_to_end(spec.clone()).expect("a start");
+    run_to_end(spec.clone()).expect("a start");
     assert_eq!(said(&spec).trim(), "3145728\nend");
 
     let mut spec = shell(&folder, "cat; echo end");
     spec.stdin = "a prompt with ünïcode\n".into();
-    process::run_to_end(spec.clone()).expect("a start");
+    run_to_end(spec.clone()).expect("a start");
     assert_eq!(said(&spec), "a prompt with ünïcode\nend\n");
 
     let spec = shell(&folder, "cat; echo end");
-    process::run_to_end(spec.clone()).expect("a start");
+    run_to_end(spec.clone()).expect("a start");
     assert_eq!(said(&spec), "end\n");
 }
 
@@ -229,7 +241,7 @@ fn a_child_that_never_reads_its_input_blocks_nobody() {
     let folder = folder();
     let mut spec = shell(&folder, "exit 3");
     spec.stdin = "x".repeat(10 << 20);
-    let exit = process::run_to_end(spec).expect("a start");
+    let exit = run_to_end(spec).expect("a start");
     assert_eq!(exit.code, Some(3));
 }
 
@@ -369,13 +381,13 @@ fn silence_and_long_life_have_limits() {
     let folder = folder();
     let mut spec = shell(&folder, "echo once; sleep 300");
     spec.limits.idle = Some(Duration::from_millis(150));
-    let exit = process::run_to_end(spec).expect("a start");
+    let exit = run_to_end(spec).expect("a start");
     assert_eq!(exit.stopped_by, Some(StopReason::Idle));
 
     let mut spec = shell(&folder, "while :; do echo more; sleep 0.02; done");
     spec.limits.idle = Some(Duration::from_secs(30));
     spec.limits.wall = Some(Duration::from_millis(150));
-    let exit = process::run_to_end(spec).expect("a start");
+    let exit = run_to_end(spec).expect("a start");
     assert_eq!(exit.stopped_by, Some(StopReason::Wall));
     assert!(exit.duration < Duration::from_secs(4), "{exit:?}");
 }
@@ -389,7 +401,7 @@ fn a_background_process_of_the_group_is_gone_when_the_end_is_told() {
         let line = format!(
             "sh -c \"{ignore} echo \\$\\$ > pid; while :; do sleep 0.05; done\" & until [ -s pid ]; do sleep 0.01; done; exit 6"
         );
-        let exit = process::run_to_end(shell(&folder, &line)).expect("a start");
+        let exit = run_to_end(shell(&folder, &line)).expect("a start");
         assert_eq!((exit.code, exit.stopped_by), (Some(6), None));
         assert!(!runs(pid_in(&folder, "pid")));
         assert!(exit.duration < Duration::from_secs(10), "{exit:?}");
@@ -404,7 +416,7 @@ const DAEMON: &str = "setsid sh -c 'trap \"\" HUP; echo $$ > pid; exec sleep 300
 #[test]
 fn a_daemon_is_found_by_its_mark() {
     let folder = folder();
-    let exit = process::run_to_end(shell(&folder, DAEMON)).expect("a start");
+    let exit = run_to_end(shell(&folder, DAEMON)).expect("a start");
     assert!(exit.is_success(), "{exit:?}");
     assert!(!runs(pid_in(&folder, "pid")));
 }
@@ -415,7 +427,7 @@ fn an_adopted_daemon_is_ended_and_waited_for() {
     alone("process::an_adopted_daemon_is_ended_and_waited_for", || {
         assert!(process::adopt_orphans());
         let folder = folder();
-        let exit = process::run_to_end(shell(&folder, DAEMON)).expect("a start");
+        let exit = run_to_end(shell(&folder, DAEMON)).expect("a start");
         assert!(exit.is_success(), "{exit:?}");
         // Not even its status is left.
         assert_eq!(ProcessIdentity::of_pid(pid_in(&folder, "pid")), None);
@@ -433,7 +445,7 @@ fn an_adopted_daemon_without_a_mark_is_ended_with_the_last_attempt() {
         let (running, events) = start(&other);
         line_of(&other.output);
         let line = DAEMON.replace("setsid", "env -i PATH=\"$PATH\" setsid");
-        let exit = process::run_to_end(shell(&folder, &line)).expect("a start");
+        let exit = run_to_end(shell(&folder, &line)).expect("a start");
         assert!(exit.is_success(), "{exit:?}");
         let daemon = pid_in(&folder, "pid");
         assert!(runs(daemon), "it could be the other attempt's");
@@ -454,7 +466,7 @@ fn attempts_side_by_side_do_not_end_each_others_daemons() {
         let spec = shell(&one, &format!("({DAEMON}) ; echo ready; sleep 300"));
         let (running, events) = start(&spec);
         line_of(&spec.output);
-        let exit = process::run_to_end(shell(&two, DAEMON)).expect("a start");
+        let exit = run_to_end(shell(&two, DAEMON)).expect("a start");
         assert!(exit.is_success());
         assert_eq!(ProcessIdentity::of_pid(pid_in(&two, "pid")), None);
         assert!(runs(pid_in(&one, "pid")));
@@ -482,7 +494,7 @@ fn statuses_of_other_children_are_not_taken() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..5 {
-                        let exit = process::run_to_end(shell(&folder, storm)).expect("a start");
+                        let exit = run_to_end(shell(&folder, storm)).expect("a start");
                         assert_eq!(exit.code, Some(8));
                     }
                 });
@@ -490,7 +502,7 @@ fn statuses_of_other_children_are_not_taken() {
         });
         assert_eq!(foreign.wait().expect("its status").code(), Some(9));
         // The last one to end has waited for what all had left behind.
-        process::run_to_end(shell(&folder, "true")).expect("a start");
+        run_to_end(shell(&folder, "true")).expect("a start");
         let me = std::process::id();
         let listed = fs::read_to_string(format!("/proc/{me}/task/{me}/children"));
         assert_eq!(listed.unwrap_or_default().trim(), "");
@@ -637,20 +649,24 @@ fn a_process_is_known_by_more_than_its_number() {
     );
 }
 
+fn may_run(id: &ProcessIdentity) -> bool {
+    process::liveness(id) != Liveness::Dead
+}
+
 #[test]
 fn a_holder_that_ended_is_dead_even_before_its_parent_looks() {
     #[expect(clippy::disallowed_methods, reason = "a child that is not waited for")]
     let mut child = Command::new("sleep").arg("300").spawn().expect("a child");
     let id = ProcessIdentity::of_pid(child.id()).expect("an identity");
-    assert!(process::is_alive(&id));
+    assert!(may_run(&id));
     child.kill().expect("SIGKILL");
     let begin = now();
-    while process::is_alive(&id) {
+    while may_run(&id) {
         assert!(begin.elapsed() < PATIENCE);
         std::thread::park_timeout(Duration::from_millis(1));
     }
     child.wait().expect("its end");
-    assert!(!process::is_alive(&id));
+    assert!(!may_run(&id));
 }
 
 // Short calls
@@ -715,7 +731,7 @@ fn the_end_is_told_soon_after_it_came() {
             .expect("a status");
     });
     let searched = time(&|| {
-        process::run_to_end(shell(&folder, "true")).expect("a start");
+        run_to_end(shell(&folder, "true")).expect("a start");
     });
     let call = time(&|| {
         let (program, args) = ("sh", &["-c".into(), "true".into()]);
@@ -980,7 +996,7 @@ fn a_flood_needs_no_memory() {
         let mut spec = shell(&folder, "exec yes token-SSSSSSSS-and-more");
         spec.limits.output_bytes_max = Some(64 << 20);
         let before = peak();
-        let exit = process::run_to_end(spec.clone()).expect("a start");
+        let exit = run_to_end(spec.clone()).expect("a start");
         assert_eq!(exit.stopped_by, Some(StopReason::Flood));
         let to = folder.path().join("copy");
         let copied = spool::copy_redacted(&spec.output, &to, &redact, 8 << 20);

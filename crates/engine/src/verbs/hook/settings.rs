@@ -21,9 +21,7 @@ pub enum InstallAction {
 /// What would be done to the settings of a program. Nothing is done yet.
 #[derive(Clone, Debug)]
 pub struct HookSettingsChange {
-    /// The program.
-    pub program: HookProgram,
-    /// The file of its settings.
+    /// The file of the program's settings.
     pub text: TextChange,
     /// The change, for people, secrets taken out.
     pub shown: String,
@@ -52,11 +50,7 @@ pub fn plan_change(
         new.map_err(|cannot| settings_failure(&file, &cannot))
     })?;
     let shown = world.redactor().redact(&text.diff()).into_owned();
-    Ok(HookSettingsChange {
-        program,
-        text,
-        shown,
-    })
+    Ok(HookSettingsChange { text, shown })
 }
 
 fn settings_failure(file: &Path, cannot: &HookSettingsError) -> Failure {
