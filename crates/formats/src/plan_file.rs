@@ -147,12 +147,6 @@ impl PlanFile {
         self.format
     }
 
-    /// The run that it shows.
-    #[must_use]
-    pub fn run(&self) -> RunId {
-        self.run
-    }
-
     /// Its path, relative to the project.
     #[must_use]
     pub fn path_of_run(row: &RunRow) -> Option<String> {

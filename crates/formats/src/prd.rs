@@ -2,10 +2,9 @@
 //!
 //! Two shapes are known: `{"features": […]}` and `{"branchName", "userStories":
 //! […]}`; and lists of the same items stand under `stories`, under `tasks` or
-//! are the whole document. [`parse_prd`] takes all as they are met, [`set_passes`] changes the one
-//! thing in them that a loop may change. [`detect_layout`] tells them from the other
-//! documents of that name. [`plan_of_prd`] makes a plan of a list; [`render_run`] and
-//! [`collect_edits`] keep the file a face of its run.
+//! are the whole document. [`parse_prd`] takes all as they are met; [`detect_layout`]
+//! tells them from the other documents of that name. [`plan_of_prd`] makes a plan of a
+//! list; [`render_run`] and [`collect_edits`] keep the file a face of its run.
 
 mod convert;
 mod formats;
@@ -24,7 +23,6 @@ use crate::plan_identity::PlanIdentity;
 pub use formats::PLAN;
 pub use layout::{PrdItemsLocation, PrdLayout, detect_layout};
 pub use native_file::{collect_edits, render_run};
-pub use passes::{CannotSetPasses, set_passes};
 pub(crate) use plan::criteria_in_prompt;
 pub use plan::{FACE, plan_of_prd};
 pub use read::parse_prd;

@@ -3,8 +3,6 @@
 //! [`detect`] says what a text at that path is, [`import_progress`] what it holds, and
 //! [`render_rows`] writes attempts and memory into it. [`SHAPE`] is what the format
 //! demands strictly; reading takes more. The page: `docs/formats/ralph-json.md`.
-//!
-//! What is remembered is searched elsewhere; [`queries`] only asks rows.
 
 mod attempts;
 mod detect;
@@ -13,7 +11,6 @@ mod formats;
 mod import;
 mod memories;
 mod migrate;
-pub mod queries;
 mod render;
 mod shape;
 

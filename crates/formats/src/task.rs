@@ -2,9 +2,9 @@
 //!
 //! [`parse_task`] gives the front matter and the criteria, each with an id that
 //! survives a line put in above it; [`check`] is the letter of the format.
-//! [`set_ticked`] changes one byte. [`match_criteria`] tells which criteria of
-//! a new version are which of an old one. [`plan_of_task`] makes a plan of a
-//! file; [`render_run`] and [`collect_edits`] keep it a face of its run.
+//! [`match_criteria`] tells which criteria of a new version are which of an old
+//! one. [`plan_of_task`] makes a plan of a file; [`render_run`] and
+//! [`collect_edits`] keep it a face of its run.
 
 mod about;
 mod boxes;
@@ -17,12 +17,11 @@ mod native_file;
 mod pair;
 mod plan;
 
-use crate::markdown::{Doc, replace_range};
+use crate::markdown::Doc;
 use crate::plan_identity::PlanIdentity;
 use crate::problem::Problem;
 use crate::tree::Span;
 
-pub use crate::markdown::EditError;
 pub use crate::sprint::SourceText;
 pub(crate) use about::task_notes;
 pub use boxes::Criterion;
@@ -59,25 +58,6 @@ impl TaskFile {
         let name = task.or(self.title.as_deref());
         let criteria = self.criteria.iter();
         PlanIdentity::new([name], criteria.map(|criterion| criterion.text.as_str()))
-    }
-}
-
-impl TaskFile {
-    /// Whether everything is done. Where nothing is to be done, nothing is.
-    pub fn is_complete(&self) -> bool {
-        !self.criteria.is_empty() && self.criteria.iter().all(|criterion| criterion.ticked)
-    }
-
-    /// The criterion of this id.
-    pub fn find_criterion(&self, id: &str) -> Option<&Criterion> {
-        self.criteria.iter().find(|criterion| criterion.id == id)
-    }
-
-    /// The criterion of this number.
-    pub fn find_by_number(&self, number: u64) -> Option<&Criterion> {
-        self.criteria
-            .iter()
-            .find(|criterion| criterion.number == number)
     }
 }
 
@@ -128,22 +108,4 @@ fn empty_criteria_problems(source: SourceText<'_>, criteria: &[Criterion]) -> Ve
         })
     };
     criteria.iter().enumerate().filter_map(empty).collect()
-}
-
-/// The same text with the box of criterion `id` ticked or not: one byte differs,
-/// or none.
-///
-/// # Errors
-///
-/// [`EditError::Missing`] when no criterion has this id.
-pub fn set_ticked(text: &str, id: &str, ticked: bool) -> Result<String, EditError> {
-    let (task, _) = parse_task(SourceText { name: "", text });
-    let criterion = task
-        .find_criterion(id)
-        .ok_or_else(|| EditError::missing("criterion", id))?;
-    if criterion.ticked == ticked {
-        return Ok(text.to_owned());
-    }
-    let mark = if ticked { "x" } else { " " };
-    Ok(replace_range(text, criterion.tick.clone(), mark))
 }

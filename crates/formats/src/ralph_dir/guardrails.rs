@@ -18,7 +18,7 @@ use std::ops::Range;
 use crate::tree::Span;
 
 pub(in crate::ralph_dir) use edit::find_ends;
-pub use edit::{add_sign, resolve_sign, set_sign_field};
+pub use edit::{add_signs, resolve_sign, set_sign_field};
 pub(super) use lines::is_specific_heading;
 pub use read::{check_guardrails, parse_guardrails};
 

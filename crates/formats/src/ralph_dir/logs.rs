@@ -51,16 +51,6 @@ pub enum Colour {
 }
 
 impl Colour {
-    /// The colour of a context that holds `used` of `limit` tokens.
-    pub const fn from_usage(used: u64, limit: u64) -> Self {
-        let percent = percent(used, limit);
-        match percent {
-            0..60 => Self::Green,
-            60..80 => Self::Yellow,
-            _ => Self::Red,
-        }
-    }
-
     /// As it is written.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -14,7 +14,7 @@ use crate::tree::Span;
 
 pub use counts::collect_counts;
 pub use edit::{
-    add_blocker, add_completed, add_validation, end_session, resolve_blocker, set_focus,
+    SessionPart, add_items, blocker_words, completed_item, end_session, item_words, set_focus,
     start_session,
 };
 pub use piton_note::{NoteDetails, PitonNote};

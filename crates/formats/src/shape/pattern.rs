@@ -23,16 +23,6 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Version,
-        Self::EntryId,
-        Self::LearningId,
-        Self::PatternId,
-        Self::RunId,
-        Self::PullRequest,
-    ];
-
     /// The regular expression, as ECMA-262 has it.
     pub const fn regex(self) -> &'static str {
         match self {

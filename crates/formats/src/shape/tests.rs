@@ -139,7 +139,14 @@ fn a_pattern_and_its_expression_say_the_same() {
         "é",
         "\n",
     ];
-    for pattern in Pattern::ALL {
+    for pattern in [
+        Pattern::Version,
+        Pattern::EntryId,
+        Pattern::LearningId,
+        Pattern::PatternId,
+        Pattern::RunId,
+        Pattern::PullRequest,
+    ] {
         assert!(pattern.is_match(pattern.example()));
         let schema = serde_json::json!({"pattern": pattern.regex()});
         let validator = jsonschema::validator_for(&schema).expect("a schema");

@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 
+use piton_formats::ralph_dir::EditError;
 use piton_formats::ralph_dir::guardrails::{self, FieldName, NewSign};
-use piton_formats::ralph_dir::progress::{self, CriterionRecord, SessionRef};
-use piton_formats::task::{self, SourceText};
+use piton_formats::ralph_dir::progress::{
+    self, CriterionRecord, SessionPart, SessionRef, add_items, blocker_words, completed_item,
+    item_words,
+};
+use piton_formats::task::{self, Criterion, SourceText};
 
 const AT: SessionRef<'_> = SessionRef {
     number: 1,
@@ -40,17 +44,48 @@ fn completed() -> CriterionRecord {
     }
 }
 
+pub(crate) fn add_completed(
+    text: &str,
+    at: SessionRef<'_>,
+    what: &CriterionRecord,
+) -> Result<String, EditError> {
+    add_items(
+        text,
+        at,
+        SessionPart::Completed,
+        &[completed_item(what, None).0],
+    )
+}
+
+pub(crate) fn add_validation(
+    text: &str,
+    at: SessionRef<'_>,
+    validation: &str,
+) -> Result<String, EditError> {
+    let item = format!("- {}", item_words(validation));
+    add_items(text, at, SessionPart::Validations, &[item])
+}
+
+pub(crate) fn add_blocker(
+    text: &str,
+    at: SessionRef<'_>,
+    blocker: &str,
+) -> Result<String, EditError> {
+    let item = format!("- {}", blocker_words(blocker));
+    add_items(text, at, SessionPart::Blockers, &[item])
+}
+
 fn progress_keeps_all_else(text: &str) {
-    let started = only_adds(text, progress::start_session(text, AT));
+    let started = only_adds(text, progress::start_session(text, AT, None));
     if started.is_some() && !text.is_empty() {
         assert!(started.is_some_and(|new| new.starts_with(text)));
     }
     // `- None` gives way to the first thing there is to say.
     let may_give_way = text.contains("None") || text.contains("none");
     let made = [
-        progress::add_completed(text, AT, &completed()),
-        progress::add_validation(text, AT, "opens"),
-        progress::add_blocker(text, AT, "stuck"),
+        add_completed(text, AT, &completed()),
+        add_validation(text, AT, "opens"),
+        add_blocker(text, AT, "stuck"),
     ];
     for made in made {
         if may_give_way {
@@ -61,16 +96,12 @@ fn progress_keeps_all_else(text: &str) {
             only_adds(text, made);
         }
     }
-    only_adds(text, progress::end_session(text, AT, "done"));
-    if let Ok(new) = progress::add_blocker(text, AT, "quite stuck") {
-        let resolved = progress::resolve_blocker(&new, "quite stuck", "went on");
-        assert!(only_adds(&new, resolved).is_some(), "{new:?}");
-    }
+    only_adds(text, progress::end_session(text, AT, "done", None));
     focus_keeps_all_else(text);
 }
 
 fn focus_keeps_all_else(text: &str) {
-    let Ok(new) = progress::set_focus(text, AT, "- x") else {
+    let Ok(new) = progress::set_focus(text, AT, "- x", None) else {
         return;
     };
     let read = progress::parse_progress_md(SourceText { name: "", text }).0;
@@ -106,7 +137,7 @@ fn signs_keep_all_else(text: &str) {
         evidence: None,
         added_after: "a".to_owned(),
     };
-    only_adds(text, guardrails::add_sign(text, &sign));
+    only_adds(text, guardrails::add_signs(text, &[sign]));
     let all = guardrails::parse_guardrails(SourceText { name: "", text }).0;
     for sign in all.signs.iter().take(3) {
         let moved = guardrails::resolve_sign(text, &sign.name, "why", "2025-01-01");
@@ -155,11 +186,17 @@ fn field_keeps_all_else(text: &str, sign: &guardrails::GuardrailSign, name: Fiel
     }
 }
 
+/// The text with the box of a criterion ticked or not.
+pub(crate) fn set_ticked(text: &str, criterion: &Criterion, ticked: bool) -> String {
+    let mut out = text.to_owned();
+    out.replace_range(criterion.tick.clone(), if ticked { "x" } else { " " });
+    out
+}
+
 fn ticks_keep_all_else(text: &str) {
     let (read, _) = task::parse_task(SourceText { name: "", text });
     for criterion in read.criteria.iter().take(3) {
-        let new = task::set_ticked(text, &criterion.id, !criterion.ticked);
-        let new = new.expect("this id was just read");
+        let new = set_ticked(text, criterion, !criterion.ticked);
         assert_eq!(new.len(), text.len());
         assert_eq!(taken_out(text, &new).len(), 1);
         let again = task::parse_task(SourceText {
@@ -168,7 +205,11 @@ fn ticks_keep_all_else(text: &str) {
         })
         .0;
         assert_ne!(
-            again.find_criterion(&criterion.id).map(|c| c.ticked),
+            again
+                .criteria
+                .iter()
+                .find(|c| c.id == criterion.id)
+                .map(|c| c.ticked),
             Some(criterion.ticked)
         );
     }

@@ -81,7 +81,6 @@ fn feed(text: &str, wanted: &ValueNode) {
     let source = SourceText { name: "f", text };
     let (state, _) = sdlc::parse_state(source);
     prd::parse_prd(source);
-    drop(prd::set_passes(text, "US-1", true));
     if let Some(root) = &parsed.root {
         shape::check(root, &sdlc::SHAPE, "f", "state");
         shape::check(root, &prd::FEATURES_SHAPE, "f", "prd");

@@ -8,7 +8,7 @@ use piton_core::{AttemptRow, Outcome};
 use piton_formats::native_file::{Detection, FileContents, FileContext, RenderError, ShownRow};
 use piton_formats::ralph_dir::guardrails::FieldName;
 use piton_formats::ralph_dir::native_files::{
-    activity_log, errors_log, guardrails_md, iteration, progress_md,
+    activity_log, detect_words, errors_log, guardrails_md, iteration, progress_md,
 };
 use piton_formats::ralph_dir::progress::RalphProgress;
 use piton_formats::ralph_dir::{SourceText, guardrails, progress};
@@ -775,18 +775,10 @@ fn the_iteration_is_written_where_it_moved() {
 
 #[test]
 fn what_machines_made_is_foreign_to_each() {
-    let all: [fn(&str) -> Detection; 5] = [
-        progress_md::detect,
-        guardrails_md::detect,
-        activity_log::detect,
-        errors_log::detect,
-        iteration::detect,
-    ];
-    for detect in all {
-        assert_eq!(detect("\n"), Detection::Empty);
-        assert_eq!(detect("3\n"), Detection::Ours);
-        assert!(matches!(detect("{\"status\": 1}"), Detection::Foreign(_)));
-    }
+    assert_eq!(detect_words("\n"), Detection::Empty);
+    assert_eq!(detect_words("3\n"), Detection::Ours);
+    let foreign = detect_words("{\"status\": 1}");
+    assert!(matches!(foreign, Detection::Foreign(_)));
 }
 
 /// Any text with all rows: what is shown is shown, and a second time changes nothing.
@@ -838,7 +830,7 @@ pub(crate) fn keep_all_else(text: &str) {
         []
     );
     drop(iteration::import_changes(text, None, &about(None)));
-    drop(progress_md::detect(text));
+    drop(detect_words(text));
 }
 
 fn words() -> impl Strategy<Value = String> {

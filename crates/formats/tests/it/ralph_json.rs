@@ -14,8 +14,7 @@ use piton_formats::json::{is_same_json, parse, patch, render};
 use piton_formats::native_file::{Detection, FileContents, ShownRow};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_json::{
-    ROOT_NAME, SHAPE, detect, import_progress, learnings_of_progress_txt, queries, reimport_row,
-    render_rows,
+    ROOT_NAME, SHAPE, detect, import_progress, learnings_of_progress_txt, reimport_row, render_rows,
 };
 use piton_formats::shape::{check, json_schema};
 use piton_simkit::seed::cases;
@@ -480,58 +479,6 @@ fn a_thing_that_shares_its_name_with_another_is_shown_once() {
     };
     let row = Row::Attempt(Box::new(attempt(&renamed)));
     assert_eq!(written(Some(WILD), &[row]), WILD);
-}
-
-#[test]
-fn every_question_of_the_seed_has_an_answer() {
-    let took = took(FULL);
-    let (mut attempts, mut memories) = (Vec::new(), Vec::new());
-    for row in rows(&took) {
-        match row {
-            Row::Attempt(row) => attempts.push(*row),
-            Row::Memory(row) => memories.push(*row),
-            Row::Entry(_) => {}
-        }
-    }
-    let titles = |found: Vec<&Observation>| -> Vec<String> {
-        found.into_iter().map(|o| o.title.clone()).collect()
-    };
-    assert_eq!(
-        titles(queries::recent_observations(&attempts, 1)),
-        ["The table was there already"]
-    );
-    assert_eq!(queries::recent_observations(&attempts, 99).len(), 3);
-    assert_eq!(
-        queries::observations_by_item(&attempts, "harbour-list").len(),
-        2
-    );
-    assert_eq!(
-        titles(queries::observed_blockers(&attempts)),
-        ["GAUGE_KEY is not set"]
-    );
-    let learnings = |topic| queries::learnings_by_type(&memories, topic).len();
-    assert_eq!(learnings(LearningType::ArchitectureConstraint), 1);
-    assert_eq!(learnings(LearningType::BuildCommand), 0, "it is retired");
-    assert_eq!(
-        queries::patterns_by_type(&memories, PatternType::FileStructure).len(),
-        1
-    );
-    assert_eq!(queries::retry_count(&attempts, "harbour-list"), 0);
-    assert_eq!(queries::retry_count(&attempts, "moon-phase"), 1);
-    let interrupted = told(
-        "moon-phase-2",
-        "moon-phase",
-        2,
-        Report::with_outcome(Outcome::Interrupted),
-    );
-    attempts.push(attempt(&interrupted));
-    assert_eq!(queries::retry_count(&attempts, "moon-phase"), 1);
-    let last = queries::last_finished_attempt(&attempts, "harbour-list").unwrap();
-    assert_eq!(last.name.as_deref(), Some("harbour-list-2"));
-    assert!(queries::last_finished_attempt(&attempts, "none").is_none());
-    let categories = queries::failure_categories(&attempts);
-    assert_eq!(categories.len(), 3);
-    assert_eq!(categories[&ObservationCategory::ToolingFriction], 1);
 }
 
 #[test]

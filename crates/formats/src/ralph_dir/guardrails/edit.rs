@@ -30,32 +30,14 @@ fn heading_words(name: &str) -> String {
     }
 }
 
-/// A sign at the end of `## Active Guardrails` or `## Learned Signs`; where
-/// there is neither, a section is made for it. A file without text gets the
-/// head of a new one.
+/// Signs at the end of `## Active Guardrails` or `## Learned Signs`, none of which
+/// holds already; where there is neither, a section is made for them. A file without
+/// text gets the head of a new one.
 ///
 /// # Errors
 ///
-/// [`EditError::Exists`] when a sign of this name holds already;
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn add_sign(text: &str, sign: &NewSign) -> Result<String, EditError> {
-    let name = to_one_line(&sign.name);
-    let before = parse(text);
-    if before.find_sign(&name).is_some_and(|have| !have.resolved) {
-        let what = "sign";
-        return Err(EditError::Exists { what, name });
-    }
-    let out = add_block(text, &render_sign(sign));
-    let after = parse(&out);
-    let there = after
-        .find_sign(&name)
-        .is_some_and(|have| !have.resolved && have.get(FieldName::Instruction).is_some());
-    let is_said = there && after.signs.len() == before.signs.len() + 1;
-    confirm_edit(is_said, out, "sign", name)
-}
-
-/// Several signs at once, none of which holds already.
-pub(in crate::ralph_dir) fn add_signs(text: &str, signs: &[NewSign]) -> Result<String, EditError> {
+pub fn add_signs(text: &str, signs: &[NewSign]) -> Result<String, EditError> {
     if signs.is_empty() {
         return Ok(text.to_owned());
     }

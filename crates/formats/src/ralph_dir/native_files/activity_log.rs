@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use piton_core::AttemptRow;
 use piton_core::call::{AgentCall, AttemptActivity, CallKind};
 
-pub use super::detect_words as detect;
 use super::lines::{append_groups, render_time};
 use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::ralph_dir::logs::{Colour, LogItem, LoggedFile, render_activity_line};

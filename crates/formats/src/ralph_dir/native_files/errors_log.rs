@@ -4,7 +4,6 @@
 
 use piton_core::{AttemptRow, Outcome};
 
-pub use super::detect_words as detect;
 use super::lines::{append_groups, render_time};
 use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::ralph_dir::logs::{LogItem, render_error_line};

@@ -11,15 +11,13 @@ use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::native::Native;
 
 use super::FACE;
-pub use super::detect_words as detect;
 use crate::adoption::{AdoptionCount, CountedKind, SkippedEntry};
 use crate::markdown::{EditError, to_one_line};
 use crate::native_file::{FileContents, FileContext, RenderError, ShownRow};
 use crate::project_format::UnreadText;
 use crate::ralph_dir::SourceText;
-use crate::ralph_dir::guardrails::edit::add_signs;
 use crate::ralph_dir::guardrails::{
-    self, FieldName, GuardrailSign, Guardrails, NewSign, RuleForm, is_specific_heading,
+    self, FieldName, GuardrailSign, Guardrails, NewSign, RuleForm, add_signs, is_specific_heading,
     resolve_sign, set_sign_field,
 };
 

@@ -1,6 +1,5 @@
 //! `.iteration` as a face: how many agents the latest run started.
 
-pub use super::detect_words as detect;
 use crate::native_file::{FileContents, FileContext, RenderError, ShownRow};
 use crate::ralph_dir::{SourceText, iteration};
 

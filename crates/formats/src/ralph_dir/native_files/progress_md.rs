@@ -10,7 +10,6 @@ mod import;
 mod plan;
 mod render;
 
-pub use super::detect_words as detect;
 pub use import::import_changes;
 pub use render::{find_ends, render_rows};
 

@@ -6,7 +6,7 @@ use super::read::{
     self, PARTS, focus_lines, is_loop_line, is_none_item, known_parts, split_number,
     split_resolution,
 };
-use super::{CriterionRecord, Dialect, PitonNote, RalphProgress, RalphSession, SessionRef};
+use super::{CriterionRecord, Dialect, PitonNote, RalphProgress, SessionRef};
 use crate::markdown::{
     Doc, EditError, LineKind, confirm_edit, escape_block_start, indent_lines, insert_at,
     newline_of, replace_range, to_one_line, unescape, with_newline,
@@ -23,17 +23,13 @@ fn parse(text: &str) -> RalphProgress {
 }
 
 /// A new header at the end of the file, behind a `---` if there are sessions
-/// already. Numbers go on from [`RalphProgress::highest_session`].
+/// already, with a note of piton behind it. Numbers go on from
+/// [`RalphProgress::highest_session`].
 ///
 /// # Errors
 ///
 /// [`EditError::NotReadBack`], as behind a code fence that is never closed.
-pub fn start_session(text: &str, session: SessionRef<'_>) -> Result<String, EditError> {
-    start_session_with_note(text, session, None)
-}
-
-/// The same, with a note of piton behind the header.
-pub(in crate::ralph_dir) fn start_session_with_note(
+pub fn start_session(
     text: &str,
     session: SessionRef<'_>,
     own: Option<&PitonNote>,
@@ -70,31 +66,9 @@ pub(in crate::ralph_dir) fn start_session_with_note(
     confirm_edit(is_there, out, "session", session.number.to_string())
 }
 
-/// A ticked criterion under `### Completed`, with its lines for commit, notes
-/// and screenshot.
-///
-/// # Errors
-///
-/// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn add_completed(
-    text: &str,
-    at: SessionRef<'_>,
-    what: &CriterionRecord,
-) -> Result<String, EditError> {
-    let (lines, said) = completed_item(what, None);
-    let out = add_item(text, at, COMPLETED, &lines)?;
-    let is_added = is_one_added(text, &out, at, |session| {
-        let texts = session.completed.iter().map(|done| &done.what.text);
-        texts.filter(|text| **text == said).count()
-    });
-    confirm_edit(is_added, out, "criterion", said)
-}
-
 /// The item of a criterion, and what is read of its words.
-pub(in crate::ralph_dir) fn completed_item(
-    what: &CriterionRecord,
-    own: Option<&PitonNote>,
-) -> (String, String) {
+#[must_use]
+pub fn completed_item(what: &CriterionRecord, own: Option<&PitonNote>) -> (String, String) {
     let words = to_one_line(&what.text);
     let head = match what.number {
         Some(number) => format!("Criterion {number} - {words}"),
@@ -121,44 +95,9 @@ pub(in crate::ralph_dir) fn completed_item(
     (lines, said)
 }
 
-/// A line under `### Browser Validations`.
-///
-/// # Errors
-///
-/// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn add_validation(
-    text: &str,
-    at: SessionRef<'_>,
-    validation: &str,
-) -> Result<String, EditError> {
-    let words = item_words(validation);
-    let out = add_item(text, at, VALIDATIONS, &format!("- {words}"))?;
-    let said = unescape(&words);
-    let is_added = is_one_added(text, &out, at, |session| {
-        let texts = session.validations.iter().map(|note| &note.text);
-        texts.filter(|text| **text == said).count()
-    });
-    confirm_edit(is_added, out, "validation", said)
-}
-
-/// A line under `### Blockers Encountered`; `- None` there gives way to it.
-///
-/// # Errors
-///
-/// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn add_blocker(text: &str, at: SessionRef<'_>, blocker: &str) -> Result<String, EditError> {
-    let words = blocker_words(blocker);
-    let out = add_item(text, at, BLOCKERS, &format!("- {words}"))?;
-    let said = unescape(&words);
-    let is_added = is_one_added(text, &out, at, |session| {
-        let open = session.blockers.iter().filter(|have| !have.resolved);
-        open.filter(|have| have.text == said).count()
-    });
-    confirm_edit(is_added, out, "blocker", said)
-}
-
 /// The words of a blocker that is in the way.
-pub(in crate::ralph_dir) fn blocker_words(blocker: &str) -> String {
+#[must_use]
+pub fn blocker_words(blocker: &str) -> String {
     let mut words = item_words(blocker);
     if split_resolution(&words).1.is_some() {
         // It is not out of the way just because its text ends like that.
@@ -175,8 +114,13 @@ pub(in crate::ralph_dir) fn resolution_words(resolution: &str) -> String {
     }
 }
 
-/// Items of several lines each, already made for their part, put in at once.
-pub(in crate::ralph_dir) fn add_items(
+/// Items of one or more lines each, already made for their part, put in at once.
+/// `- None` gives way to the first of them.
+///
+/// # Errors
+///
+/// [`EditError::NotReadBack`] when the file would not say so afterwards.
+pub fn add_items(
     text: &str,
     at: SessionRef<'_>,
     part: SessionPart,
@@ -210,7 +154,7 @@ pub(in crate::ralph_dir) fn add_items(
 
 /// A part of a session that is a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ralph_dir) enum SessionPart {
+pub enum SessionPart {
     /// What got done.
     Completed,
     /// What was seen in a browser.
@@ -225,7 +169,8 @@ fn gap_between_items(part: usize) -> &'static str {
 }
 
 /// The words of an item; `None` alone would say that there is no item.
-pub(in crate::ralph_dir) fn item_words(text: &str) -> String {
+#[must_use]
+pub fn item_words(text: &str) -> String {
     let words = escape_block_start(&to_one_line(text));
     if words.trim_end_matches('.').eq_ignore_ascii_case("none") {
         return format!("\"{words}\"");
@@ -233,17 +178,13 @@ pub(in crate::ralph_dir) fn item_words(text: &str) -> String {
     words
 }
 
-/// What `### Current Focus` says: its first paragraph is exchanged.
+/// What `### Current Focus` says: its first paragraph is exchanged. A note of
+/// piton comes behind the words.
 ///
 /// # Errors
 ///
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn set_focus(text: &str, at: SessionRef<'_>, focus: &str) -> Result<String, EditError> {
-    set_focus_with_note(text, at, focus, None)
-}
-
-/// The same, with a note of piton behind the words.
-pub(in crate::ralph_dir) fn set_focus_with_note(
+pub fn set_focus(
     text: &str,
     at: SessionRef<'_>,
     focus: &str,
@@ -280,41 +221,14 @@ pub(in crate::ralph_dir) fn set_focus_with_note(
     confirm_edit(is_said, out, "focus", words)
 }
 
-/// ` (resolved: …)` behind the last open blocker of these words.
-///
-/// # Errors
-///
-/// [`EditError::Missing`] when there is none.
-pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<String, EditError> {
-    let words = unescape(&item_words(blocker));
-    let progress = parse(text);
-    let open = |text: &str| {
-        text == blocker || text == words || text.strip_suffix('.') == Some(words.as_str())
-    };
-    let found = progress
-        .sessions
-        .iter()
-        .rev()
-        .flat_map(|session| session.blockers.iter().rev())
-        .find(|have| !have.resolved && open(&have.text))
-        .ok_or_else(|| EditError::missing("open blocker", blocker))?;
-    let note = resolution_words(resolution);
-    Ok(replace_range(text, found.words_end..found.words_end, &note))
-}
-
-/// `**Session N ended** - HOW` at the end of the session's own section. Said
-/// once already in these words, the text stays as it is.
+/// `**Session N ended** - HOW` at the end of the session's own section, with a note
+/// of piton behind it. Said once already in these words, the text stays as it is.
 ///
 /// # Errors
 ///
 /// [`EditError::Exists`] when it ended in other words;
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn end_session(text: &str, at: SessionRef<'_>, how: &str) -> Result<String, EditError> {
-    end_session_with_note(text, at, how, None)
-}
-
-/// The same, with a note of piton behind the words.
-pub(in crate::ralph_dir) fn end_session_with_note(
+pub fn end_session(
     text: &str,
     at: SessionRef<'_>,
     how: &str,
@@ -358,7 +272,7 @@ fn ensure_section(text: &str, at: SessionRef<'_>) -> Result<String, EditError> {
     if parse(text).find_section(at).is_some() {
         return Ok(text.to_owned());
     }
-    start_session(text, at)
+    start_session(text, at, None)
 }
 
 fn heading_index(doc: &Doc<'_>, at: SessionRef<'_>) -> Result<usize, EditError> {
@@ -452,15 +366,4 @@ fn separator_after(doc: &Doc<'_>, line: usize) -> &'static str {
     let next = line + 1;
     let adjoins = next < doc.line_count() && doc.kind_of_line(next) != LineKind::Blank;
     if adjoins { "\n" } else { "" }
-}
-
-/// Whether the session in `out` says one thing more than the session in `text`.
-fn is_one_added(
-    text: &str,
-    out: &str,
-    at: SessionRef<'_>,
-    count: impl Fn(&RalphSession) -> usize,
-) -> bool {
-    let of = |text: &str| parse(text).find_section(at).map_or(0, &count);
-    of(out) == of(text) + 1
 }

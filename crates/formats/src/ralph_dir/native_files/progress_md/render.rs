@@ -9,7 +9,7 @@ use crate::ends::{TextEnds, WINDOW_BYTES};
 use crate::markdown::{EditError, escape_block_start, to_one_line, unescape};
 use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::ralph_dir::progress::edit::{
-    SessionPart, add_items, end_session_with_note, set_focus_with_note, start_session_with_note,
+    SessionPart, add_items, end_session, set_focus, start_session,
 };
 use crate::ralph_dir::progress::{Dialect, PitonNote, RalphSession, SessionRef};
 
@@ -149,7 +149,7 @@ impl ProgressTail {
     fn start_session(&mut self, own: &PitonNote, date: &str) -> Result<(), EditError> {
         self.highest = self.highest.saturating_add(1);
         let number = self.highest;
-        self.tail = start_session_with_note(&self.tail, SessionRef { number, date }, Some(own))?;
+        self.tail = start_session(&self.tail, SessionRef { number, date }, Some(own))?;
         self.cut_before_last_session();
         Ok(())
     }
@@ -182,11 +182,11 @@ impl ProgressTail {
             let have = session.and_then(|session| session.focus.as_ref());
             let said = unescape(&escape_block_start(&to_one_line(focus)));
             if have.is_none_or(|have| have.text != said) {
-                self.tail = set_focus_with_note(&self.tail, at, focus, Some(own))?;
+                self.tail = set_focus(&self.tail, at, focus, Some(own))?;
             }
         }
         if let Some((own, how)) = &batch.end {
-            self.tail = end_session_with_note(&self.tail, at, how, Some(own))?;
+            self.tail = end_session(&self.tail, at, how, Some(own))?;
         }
         Ok(())
     }
