@@ -15,8 +15,8 @@ use super::run_facts::{facts_of_run, load_run_snapshot, open_plan_sync, require_
 use super::run_invocation;
 use super::run_lock::{self, RunLock, locks_of_living_runners};
 use super::runner_state::{RunAim, RunnerJob};
+use crate::agents::Agent;
 use crate::agents::prices::Prices;
-use crate::agents::{self, Agent};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
@@ -168,13 +168,14 @@ fn settling_job(
 ) -> Result<RunnerJob, Failure> {
     let agent = attempt.map_or_else(String::new, |attempt| attempt.agent.clone());
     // One that is not configured any more is read as a program unknown to piton.
-    let program = agents::resolve_agent(config, &agent)
-        .or_else(|_| agents::resolve_agent(config, "sh:true"))?;
+    let program = config
+        .resolve_agent(&agent)
+        .or_else(|_| config.resolve_agent("sh:true"))?;
     let program: Rc<dyn Agent> = program.into();
     Ok(RunnerJob {
         aim: RunAim::Settle,
         run,
-        verdict: agents::resolve_verdict_by(config, &agent, None)?,
+        verdict: config.resolve_verdict_by(&agent, None)?,
         agent_limits: config.limits_of_agent(&agent),
         agent,
         program,

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 
 use piton_engine::git::{
-    ExcludedFiles, UnsavedRepository, UnsavedWork, commit, save_work, unsaved_repositories,
+    ExcludedFiles, UnsavedRepository, UnsavedWork, commit_without, save_work, unsaved_repositories,
 };
 use piton_engine::runner::lane_pool::{
     Lane, LaneFault, LaneRecord, LaneStart, record_left_repository,
@@ -220,7 +220,16 @@ fn a_repository_that_was_made_in_a_lane_outlives_its_cleaning_and_is_in_the_way_
         let named = git(&lane.tree, &files);
         assert_eq!(named.contains("app"), has_commit, "{named}");
         assert!(named.contains("other"), "{named}");
-        let refused = commit(&lane.tree, "work", &[], &by).expect("git works");
+        let refused = commit_without(
+            &lane.tree,
+            "work",
+            ExcludedFiles {
+                own: &[],
+                files: &[],
+            },
+            &by,
+        )
+        .expect("git works");
         match has_commit {
             true => assert!(refused.is_ok(), "{refused:?}"),
             false => {
@@ -261,7 +270,15 @@ fn a_repository_without_a_commit_is_blamed_for_nothing_else() {
     write(&lane.tree, ".gitattributes", "*.bin filter=no\n");
     write(&lane.tree, "a.bin", "1\n");
     let why = || {
-        let refused = commit(&lane.tree, "work", &[], &yard.caller.by());
+        let refused = commit_without(
+            &lane.tree,
+            "work",
+            ExcludedFiles {
+                own: &[],
+                files: &[],
+            },
+            &yard.caller.by(),
+        );
         refused.expect("git works").expect_err("git refuses it")
     };
     assert!(!why().contains("a repository of its own"), "{}", why());
