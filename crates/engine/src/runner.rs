@@ -233,7 +233,7 @@ fn open_runner<'s, 'w>(
     }
     let beat = clock.now(session.world);
     let format = plan_format(&row.plan.face);
-    let sprint_id = format.map_or_else(|| row.name.clone(), |format| (format.title)(&row));
+    let sprint_id = format.map_or_else(|| row.name.clone(), |format| (format.words.title)(&row));
     let other_runs = OtherRuns::load(session, &row)?;
     let mut runner = Runner {
         session,

@@ -55,7 +55,7 @@ impl DoneMarks {
         let leaves = done.filter(|item| !parents.contains(&item.node));
         let done: HashMap<Node, ItemRequirement> = leaves
             .map(|item| {
-                let words = item.native.as_ref().and_then(format.words_of_native);
+                let words = item.native.as_ref().and_then(format.words.words_of_native);
                 let words = words.or_else(|| item.prompt.clone()).unwrap_or_default();
                 let check = item.gate.as_ref().map(|gate| gate.script.clone());
                 (item.node.clone(), (words, check))

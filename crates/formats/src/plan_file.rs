@@ -157,7 +157,7 @@ impl PlanFile {
     /// project.
     #[must_use]
     pub fn path_of_source(face: &str, source: &str) -> Option<String> {
-        Some(match plan_format(face)?.place {
+        Some(match plan_format(face)?.finding.place {
             PlanPlace::Folder(name) if source.is_empty() => name.to_owned(),
             PlanPlace::Folder(name) => format!("{source}/{name}"),
             PlanPlace::File => source.to_owned(),
@@ -167,7 +167,7 @@ impl PlanFile {
     /// The folder that the plan lies in, relative to the project.
     #[must_use]
     pub fn folder_of_run(row: &RunRow) -> &str {
-        match plan_format(&row.plan.face).map(|format| format.place) {
+        match plan_format(&row.plan.face).map(|format| format.finding.place) {
             Some(PlanPlace::File) => row
                 .plan
                 .source

@@ -496,16 +496,9 @@ pub struct Conversion {
     pub judged: &'static [&'static str],
 }
 
-/// A format of plans.
-pub struct PlanFormat {
-    /// What rows and events call it: their `face`.
-    pub name: &'static str,
-    /// What kind of plan it is: which settings hold.
-    pub kind: PlanKind,
-    /// What its items are called.
-    pub unit: ItemUnit,
-    /// Its documents.
-    pub formats: &'static [Format],
+/// How the plans of a format are found, and told from others.
+#[derive(Clone, Copy)]
+pub struct PlanFinding {
     /// Where the file of a run lies.
     pub place: PlanPlace,
     /// What such a plan is for people, as an example; none where messages do not
@@ -516,21 +509,54 @@ pub struct PlanFormat {
     pub candidates: &'static [&'static str],
     /// What it says of a text that may be a plan.
     pub claim: fn(&PlanText<'_>) -> PlanClaim,
-    /// Reads a plan.
-    pub read: ParsePlan,
     /// What the plan in a text is known by; none where no other plan takes the
     /// place of a file of this format.
     pub identity: fn(SourceText<'_>) -> Option<PlanIdentity>,
+    /// When a text says that it was written last: shown at that time again, it is the
+    /// same text. None where the format says no such time.
+    pub time_of_text: fn(&str) -> Option<Timestamp>,
     /// What is said of a plan without items.
     pub without_items: (&'static str, &'static str),
+}
+
+/// What the runs and items of a format are called, and what prompts say of them.
+#[derive(Clone, Copy)]
+pub struct PlanWords {
+    /// What prompts, checks and commits call a run.
+    pub title: fn(&RunRow) -> String,
+    /// The templates of prompts, given what only the format has and the source.
+    pub templates: fn(Option<&Native>, &str) -> PromptTemplates,
+    /// What an item is called, given what only the format has.
+    pub title_of_native: fn(&Native) -> Option<String>,
+    /// The words of an item that says in one line what is to be true.
+    pub words_of_native: fn(&Native) -> Option<String>,
+    /// Where in the work tree a picture of the outcome of an item is to be, without
+    /// its ending; none where the plan asks for none.
+    pub screenshot_of_native: fn(&Native) -> Option<String>,
+    /// What must be true, as a prompt of this format says it.
+    pub criteria_in_prompt: fn(&str) -> Vec<String>,
+}
+
+/// A format of plans.
+pub struct PlanFormat {
+    /// What rows and events call it: their `face`.
+    pub name: &'static str,
+    /// What kind of plan it is: which settings hold.
+    pub kind: PlanKind,
+    /// What its items are called.
+    pub unit: ItemUnit,
+    /// Its documents.
+    pub formats: &'static [Format],
+    /// How a text is found, and told from others.
+    pub finding: PlanFinding,
+    /// What its runs and items are called, and what prompts say of them.
+    pub words: PlanWords,
+    /// Reads a plan.
+    pub read: ParsePlan,
     /// The file of a run.
     pub document: fn(&Tables, RunId) -> Box<dyn PlanDocument>,
     /// What a file says of its whole and of an item, beyond what was planned.
     pub about: fn(SourceText<'_>, &ItemRow) -> PlanFileNotes,
-    /// The templates of prompts, given what only the format has and the source.
-    pub templates: fn(Option<&Native>, &str) -> PromptTemplates,
-    /// What prompts, checks and commits call a run.
-    pub title: fn(&RunRow) -> String,
     /// The worktree in which it wants to be worked on, given what only the format
     /// has.
     pub worktree: fn(Option<&Native>) -> Option<WorktreeSettings>,
@@ -543,18 +569,6 @@ pub struct PlanFormat {
     /// The lines, from 1, at which the items begin in a text that is no document,
     /// in the order of the plan.
     pub lines_of_items: fn(&str) -> Vec<usize>,
-    /// What an item is called, given what only the format has.
-    pub title_of_native: fn(&Native) -> Option<String>,
-    /// The words of an item that says in one line what is to be true.
-    pub words_of_native: fn(&Native) -> Option<String>,
-    /// Where in the work tree a picture of the outcome of an item is to be, without
-    /// its ending; none where the plan asks for none.
-    pub screenshot_of_native: fn(&Native) -> Option<String>,
-    /// When a text says that it was written last: shown at that time again, it is the
-    /// same text. None where the format says no such time.
-    pub time_of_text: fn(&str) -> Option<Timestamp>,
-    /// What must be true, as a prompt of this format says it.
-    pub criteria_in_prompt: fn(&str) -> Vec<String>,
     /// Its items as issues, where they are.
     pub issues: Option<IssueFormat>,
     /// Whether the check of an item is made of several places of the file, so
@@ -587,13 +601,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     kind: PlanKind::List,
     unit: ItemUnit::NODES,
     formats: &[],
-    place: PlanPlace::File,
-    example: None,
-    candidates: &[],
-    claim: |_| PlanClaim::NotOurs,
     read: |_, _| (None, Vec::new()),
-    identity: |_| None,
-    without_items: ("", ""),
     document: |_, run| {
         Box::new(StatelessPlanDocument {
             run,
@@ -602,22 +610,32 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
         })
     },
     about: |_, _| PlanFileNotes::default(),
-    templates: |_, _| PromptTemplates::default(),
-    title: |row| row.name.clone(),
     worktree: |_| None,
     phases: None,
     companions: &[],
     conversions: &[],
     lines_of_items: |_| Vec::new(),
-    title_of_native: |_| None,
-    words_of_native: |_| None,
-    screenshot_of_native: |_| None,
-    time_of_text: |_| None,
-    criteria_in_prompt: |_| Vec::new(),
     issues: None,
     keeps_what_was_refused: false,
     list_beside: None,
     shows_attempts: false,
+    finding: PlanFinding {
+        place: PlanPlace::File,
+        example: None,
+        candidates: &[],
+        claim: |_| PlanClaim::NotOurs,
+        identity: |_| None,
+        without_items: ("", ""),
+        time_of_text: |_| None,
+    },
+    words: PlanWords {
+        templates: |_, _| PromptTemplates::default(),
+        title: |row| row.name.clone(),
+        title_of_native: |_| None,
+        words_of_native: |_| None,
+        screenshot_of_native: |_| None,
+        criteria_in_prompt: |_| Vec::new(),
+    },
 };
 
 /// The file of a run by functions that keep nothing between two calls.
@@ -679,7 +697,7 @@ impl PlanFormat {
     /// read is no other plan.
     #[must_use]
     pub fn is_replaced(&self, before: &str, now: &str) -> bool {
-        let identity = |text| (self.identity)(SourceText { name: "", text });
+        let identity = |text| (self.finding.identity)(SourceText { name: "", text });
         let both = identity(before).zip(identity(now));
         both.is_some_and(|(before, now)| before.is_replaced_by(&now))
     }
@@ -687,6 +705,6 @@ impl PlanFormat {
     /// Whether a plan of it is one file, which people write.
     #[must_use]
     pub fn is_one_file(&self) -> bool {
-        self.place == PlanPlace::File
+        self.finding.place == PlanPlace::File
     }
 }

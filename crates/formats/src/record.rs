@@ -25,7 +25,7 @@ pub(crate) use write::{AsJson, merge_record, push_yaml};
 macro_rules! record {
     (
         static $table:ident: $record:ty {
-            $($slot:ident: $field:expr,)*
+            $($($slot:ident).+: $field:expr,)*
             $(.. $extra:ident)?
         }
         $($method:item)*
@@ -36,7 +36,7 @@ macro_rules! record {
             fn columns(&self) -> crate::record::Columns<'_> {
                 vec![$({
                     static FIELD: crate::shape::FieldShape = $field;
-                    crate::record::column(&FIELD, &self.$slot)
+                    crate::record::column(&FIELD, &self.$($slot).+)
                 }),*]
             }
 
@@ -47,7 +47,7 @@ macro_rules! record {
                 $({
                     static FIELD: crate::shape::FieldShape = $field;
                     if key == FIELD.key {
-                        return Some((&FIELD, &mut self.$slot));
+                        return Some((&FIELD, &mut self.$($slot).+));
                     }
                 })*
                 None

@@ -40,7 +40,7 @@ pub fn plan_kind(face: &str) -> PlanKind {
 pub fn describe_plan_kinds() -> String {
     let examples: Vec<&str> = plan_formats()
         .iter()
-        .filter_map(|format| format.example)
+        .filter_map(|format| format.finding.example)
         .collect();
     match examples.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
@@ -85,7 +85,9 @@ impl PromptTemplates {
     #[must_use]
     pub fn of_plan(face: &str, native: Option<&Native>, source: &str) -> Self {
         let format = plan_format(face);
-        format.map_or_else(Self::default, |format| (format.templates)(native, source))
+        format.map_or_else(Self::default, |format| {
+            (format.words.templates)(native, source)
+        })
     }
 
     /// Which files to leave alone.

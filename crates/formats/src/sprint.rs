@@ -49,8 +49,9 @@ pub use layout::{SprintLayout, detect_layout};
 pub use native::FACE;
 pub(crate) use native::name_of_native;
 pub use progress::{
-    Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SprintGate,
-    SprintHumanNeeded, SprintProgress, SprintStatus, SprintWait, Stats,
+    Children, GateStatus, GateTracking, NodePointer, NodeProgress, PhaseNode, PhaseStatus,
+    SprintGate, SprintHumanNeeded, SprintProgress, SprintSettings, SprintStatus, SprintStop,
+    SprintWait, Stats,
 };
 pub use read::parse_progress;
 pub use shape::{PROGRESS_SHAPE, SPRINT_SHAPE, WORKFLOW_SHAPE};

@@ -42,7 +42,7 @@ pub fn criteria_of_item(item: &ItemRow) -> Vec<String> {
         (Some(words), _) => vec![words.trim().to_owned()],
         (None, Some(prompt)) => {
             let formats = plan_formats().iter();
-            let mut criteria = formats.map(|format| (format.criteria_in_prompt)(prompt));
+            let mut criteria = formats.map(|format| (format.words.criteria_in_prompt)(prompt));
             criteria.find(|found| !found.is_empty()).unwrap_or_default()
         }
         (None, None) => Vec::new(),
@@ -52,7 +52,7 @@ pub fn criteria_of_item(item: &ItemRow) -> Vec<String> {
 /// What the file calls an item of a plan that is not stored yet, whole.
 pub(crate) fn name_of_planned(item: &PlannedItem) -> Option<String> {
     let native = item.native.as_ref()?;
-    let name = (plan_format(&native.face)?.title_of_native)(native);
+    let name = (plan_format(&native.face)?.words.title_of_native)(native);
     name.filter(|name| !name.trim().is_empty())
 }
 
@@ -64,13 +64,13 @@ pub(crate) fn words_of_planned(item: &PlannedItem) -> Option<String> {
 
 fn words_of_native(native: Option<&Native>) -> Option<String> {
     let native = native?;
-    (plan_format(&native.face)?.words_of_native)(native)
+    (plan_format(&native.face)?.words.words_of_native)(native)
 }
 
 fn derive_title(id: &str, prompt: Option<&str>, native: Option<&Native>) -> Option<String> {
     let named = native.and_then(|native| {
         let format = plan_format(&native.face)?;
-        (format.title_of_native)(native)
+        (format.words.title_of_native)(native)
     });
     let named = named.filter(|name| !name.trim().is_empty());
     let text = named.or_else(|| prompt.map(|prompt| without_prompt_id(prompt, id).to_owned()))?;

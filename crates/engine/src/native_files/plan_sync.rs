@@ -215,14 +215,14 @@ impl PlanSync {
         tables: &Tables,
         now: Timestamp,
     ) -> bool {
-        if !matches!(self.plan.format().place, PlanPlace::File) {
+        if !matches!(self.plan.format().finding.place, PlanPlace::File) {
             return self.file.has_only_own_changes_since(committed);
         }
         self.set_done_elsewhere(self.items_without_mark(tables));
         let Ok(present) = fs::read_to_string(self.file.target_path()) else {
             return false;
         };
-        let written_at = (self.plan.format().time_of_text)(&present).unwrap_or(now);
+        let written_at = (self.plan.format().finding.time_of_text)(&present).unwrap_or(now);
         let shown = self.plan.render(Some(committed), tables, written_at);
         shown.is_ok_and(|shown| shown == Some(present))
     }

@@ -56,7 +56,7 @@ pub(crate) fn own_file_prefixes(
     let beside = format.and_then(|format| format.list_beside);
     let beside = beside.map(|beside| beside.name);
     // A plan in one file is committed with the work.
-    let (folder, name) = match format.map(|format| format.place) {
+    let (folder, name) = match format.map(|format| format.finding.place) {
         Some(PlanPlace::Folder(name)) => (source, Some(name)),
         Some(PlanPlace::File) => (
             source.rsplit_once('/').map_or("", |(folder, _)| folder),

@@ -22,7 +22,7 @@ impl Runner<'_, '_> {
         let native = item.and_then(|item| item.plan.native.as_ref());
         let asked = native.and_then(|native| {
             let format = plan_format(&native.face)?;
-            (format.screenshot_of_native)(native)
+            (format.words.screenshot_of_native)(native)
         });
         let Some(asked) = asked else {
             return;

@@ -9,8 +9,8 @@ use crate::merge::rules::{ConflictRule, MergeRules};
 use crate::native_file::Detection;
 use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
-    IN_ONE_FILE, ItemUnit, PlanClaim, PlanFormat, PlanKind, PlanRefusal, PlanText, PromptTemplates,
-    StatelessPlanDocument, reject_broken_plan,
+    IN_ONE_FILE, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind, PlanRefusal, PlanText,
+    PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::SourceText;
 
@@ -42,20 +42,12 @@ pub static PLAN: PlanFormat = PlanFormat {
             ..LIST
         },
     ],
-    example: Some("a prd.json"),
-    candidates: &["prd.json", ".ralph/prd.json"],
-    claim: claim_plan,
     read: |source, of| {
         let (list, problems) = parse_prd(source);
         let name = of.name.resolve(None);
         let plan = list.map(|list| plan_of_prd(&list, of.run, &name, of.source));
         reject_broken_plan(plan, problems)
     },
-    identity: |source| Some(parse_prd(source).0?.identity()),
-    without_items: (
-        "lists nothing to do",
-        "a list without items is never complete: add what is to be done",
-    ),
     document: |_, run| {
         Box::new(StatelessPlanDocument {
             run,
@@ -68,20 +60,35 @@ pub static PLAN: PlanFormat = PlanFormat {
         })
     },
     about: |source, _| about_list(source),
-    templates: |_, source| PromptTemplates {
-        header: Some(format!("# The list in {source}: {{{{node}}}}")),
-        position: Some(
-            "You work on item {{phase.index}} of {{phase.total}}. Attempt {{attempt}}.".to_owned(),
-        ),
-        files: Some(format!(
-            "Leave `.piton/` alone, and `passes` in {source} as it stands: piton sets it when there is evidence that the item is done."
-        )),
-        ..PromptTemplates::default()
-    },
     companions: &["ralph-json"],
     conversions: convert::CONVERSIONS,
-    criteria_in_prompt,
     keeps_what_was_refused: true,
+    finding: PlanFinding {
+        example: Some("a prd.json"),
+        candidates: &["prd.json", ".ralph/prd.json"],
+        claim: claim_plan,
+        identity: |source| Some(parse_prd(source).0?.identity()),
+        without_items: (
+            "lists nothing to do",
+            "a list without items is never complete: add what is to be done",
+        ),
+        ..IN_ONE_FILE.finding
+    },
+    words: PlanWords {
+        templates: |_, source| PromptTemplates {
+            header: Some(format!("# The list in {source}: {{{{node}}}}")),
+            position: Some(
+                "You work on item {{phase.index}} of {{phase.total}}. Attempt {{attempt}}."
+                    .to_owned(),
+            ),
+            files: Some(format!(
+                "Leave `.piton/` alone, and `passes` in {source} as it stands: piton sets it when there is evidence that the item is done."
+            )),
+            ..PromptTemplates::default()
+        },
+        criteria_in_prompt,
+        ..IN_ONE_FILE.words
+    },
     ..IN_ONE_FILE
 };
 

@@ -18,8 +18,9 @@ use crate::format::{DocumentRole, Format, StrictCheck, UNNAMED, detect_yaml_key}
 use crate::native_file::Detection;
 use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
-    CompanionList, IN_ONE_FILE, IssueFormat, IssueSummary, ItemUnit, Phases, PlanClaim, PlanFormat,
-    PlanKind, PlanRefusal, PlanText, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
+    CompanionList, IN_ONE_FILE, IssueFormat, IssueSummary, ItemUnit, Phases, PlanClaim,
+    PlanFinding, PlanFormat, PlanKind, PlanRefusal, PlanText, PlanWords, PromptTemplates,
+    StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::{Problem, SourceText};
 use crate::ralph_dir::native_files::detect_words;
@@ -69,9 +70,6 @@ pub static PLAN: PlanFormat = PlanFormat {
             ..UNNAMED
         },
     ],
-    example: Some("a state.json"),
-    candidates: &["state.json", ".sdlc/state.json", "orchestrator/state.json"],
-    claim: claim_plan,
     read: |source, of| {
         let (state, problems) = parse_state(source);
         let plan = state.map(|state| {
@@ -80,7 +78,6 @@ pub static PLAN: PlanFormat = PlanFormat {
         });
         reject_broken_plan(plan, problems)
     },
-    identity: |source| Some(parse_state(source).0?.identity()),
     document: |_, run| {
         Box::new(StatelessPlanDocument {
             run,
@@ -88,19 +85,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             edits: collect_edits,
         })
     },
-    without_items: (
-        "has no issues, and no phase that comes before them",
-        "set `phase` to `PLANNING`, where the work is cut into tasks, or write an issue",
-    ),
     about: |source, _| plan_notes(source),
-    templates: |_, source| PromptTemplates {
-        header: Some("# Run {{sprint-id}}: {{node}}".to_owned()),
-        position: Some("Attempt {{attempt}}.".to_owned()),
-        files: Some(format!(
-            "Leave `.piton/` alone, and {source} as it stands: piton writes it."
-        )),
-        ..PromptTemplates::default()
-    },
     phases: Some(Phases {
         role: role_of_item,
         role_names,
@@ -122,11 +107,6 @@ pub static PLAN: PlanFormat = PlanFormat {
         review_form: review::FORM,
     }),
     conversions: convert::CONVERSIONS,
-    title_of_native,
-    time_of_text: |text| {
-        let written = parse_state(SourceText { name: "", text }).0?.updated_at?;
-        written.parse().ok()
-    },
     list_beside: Some(CompanionList {
         name: metrics::NAME,
         count: metrics::record_count,
@@ -139,6 +119,33 @@ pub static PLAN: PlanFormat = PlanFormat {
         moves: moves::edits_of_move,
         add: moves::edits_to_add,
     }),
+    finding: PlanFinding {
+        example: Some("a state.json"),
+        candidates: &["state.json", ".sdlc/state.json", "orchestrator/state.json"],
+        claim: claim_plan,
+        identity: |source| Some(parse_state(source).0?.identity()),
+        without_items: (
+            "has no issues, and no phase that comes before them",
+            "set `phase` to `PLANNING`, where the work is cut into tasks, or write an issue",
+        ),
+        time_of_text: |text| {
+            let written = parse_state(SourceText { name: "", text }).0?.updated_at?;
+            written.parse().ok()
+        },
+        ..IN_ONE_FILE.finding
+    },
+    words: PlanWords {
+        templates: |_, source| PromptTemplates {
+            header: Some("# Run {{sprint-id}}: {{node}}".to_owned()),
+            position: Some("Attempt {{attempt}}.".to_owned()),
+            files: Some(format!(
+                "Leave `.piton/` alone, and {source} as it stands: piton writes it."
+            )),
+            ..PromptTemplates::default()
+        },
+        title_of_native,
+        ..IN_ONE_FILE.words
+    },
     ..IN_ONE_FILE
 };
 

@@ -8,7 +8,7 @@ use super::expand::Expander;
 use super::field::{
     ProblemReport, ProblemWords, ValuePath, is_object, is_truthy, span_of_key, to_text,
 };
-use super::progress::{Children, NodePointer, PhaseNode, SprintProgress, Stats};
+use super::progress::{Children, NodePointer, PhaseNode, SprintProgress, SprintSettings, Stats};
 use super::workflow::{
     DEPTH_MAX, LoadedWorkflow, Referrer, Workflow, WorkflowLibrary, WorkflowSource,
     describe_missing_workflow, describe_nesting_too_deep, report_syntax_problems,
@@ -299,18 +299,20 @@ impl<'c> Compiler<'c> {
         let mut progress = SprintProgress {
             sprint_id,
             current: pointer_to_first_node(&phases),
-            dependency_graph: dependency_graph(&phases),
-            phases,
             parallel_tasks: Some(ValueNode::seq(Vec::new())),
-            orchestration,
             step_queue: proposes.then(|| ValueNode::seq(Vec::new())),
-            prompts: root.get("prompts").filter(|node| is_truthy(node)).cloned(),
-            worktree,
             hook_tasks: hooks.is_some().then(|| ValueNode::seq(Vec::new())),
-            per_iteration_hooks: hooks,
-            retry: given("retry"),
-            config: given("config"),
-            parallel_execution: given("parallel-execution"),
+            settings: SprintSettings {
+                dependency_graph: dependency_graph(&phases),
+                orchestration,
+                prompts: root.get("prompts").filter(|node| is_truthy(node)).cloned(),
+                worktree,
+                per_iteration_hooks: hooks,
+                retry: given("retry"),
+                config: given("config"),
+                parallel_execution: given("parallel-execution"),
+            },
+            phases,
             ..SprintProgress::default()
         };
         progress.stats = Stats {

@@ -66,10 +66,10 @@ fn render_outline(outline: &Outline, now: Timestamp) -> String {
             .policy
             .limits
             .iterations_max
-            .filter(|_| progress.config.is_none())
+            .filter(|_| progress.settings.config.is_none())
         {
             let limit = ValueNode::plain(limit.to_string());
-            progress.config = Some(ValueNode::map([("max-iterations", limit)]));
+            progress.settings.config = Some(ValueNode::map([("max-iterations", limit)]));
         }
         progress.last_activity = None;
         render_progress(&progress)

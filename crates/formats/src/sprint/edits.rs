@@ -223,14 +223,14 @@ impl<'a> SprintDiffer<'a> {
             self.found.states.push(Edit::SetState { node: node(), to });
         }
         if self.has_base {
-            if base.retry_count != theirs.retry_count {
-                let retries = theirs.retry_count.unwrap_or(0);
+            if base.progress.retry_count != theirs.progress.retry_count {
+                let retries = theirs.progress.retry_count.unwrap_or(0);
                 let retries = u32::try_from(retries).unwrap_or(u32::MAX);
                 let node = node();
                 self.found.retries.push(Edit::SetRetries { node, retries });
             }
-            if base.summary != theirs.summary {
-                let (node, summary) = (node(), theirs.summary.clone());
+            if base.progress.summary != theirs.progress.summary {
+                let (node, summary) = (node(), theirs.progress.summary.clone());
                 self.found.words.push(Edit::SetSummary { node, summary });
             }
             if base.depends_on != theirs.depends_on {
@@ -414,21 +414,21 @@ impl<'a> SprintDiffer<'a> {
         let mut sprint = native::sprint_of_native(Some(kept));
         if self.has_base {
             macro_rules! take {
-                ($($field:ident),*) => {
-                    $(if base.$field != theirs.$field {
-                        sprint.$field = theirs.$field.clone();
+                ($($($field:ident).+),*) => {
+                    $(if base.$($field).+ != theirs.$($field).+ {
+                        sprint.$($field).+ = theirs.$($field).+.clone();
                     })*
                 };
             }
             take!(
-                orchestration,
-                prompts,
-                worktree,
-                dependency_graph,
-                per_iteration_hooks,
-                retry,
-                config,
-                parallel_execution,
+                settings.orchestration,
+                settings.prompts,
+                settings.worktree,
+                settings.dependency_graph,
+                settings.per_iteration_hooks,
+                settings.retry,
+                settings.config,
+                settings.parallel_execution,
                 summary,
                 current_extra,
                 extra
@@ -449,10 +449,10 @@ impl<'a> SprintDiffer<'a> {
             .push(Edit::SetNative { node: None, native });
         let is_same = |of: fn(&SprintProgress) -> &Option<yaml::ValueNode>| of(base) == of(&sprint);
         let rules: [fn(&SprintProgress) -> &Option<yaml::ValueNode>; 4] = [
-            |sprint| &sprint.retry,
-            |sprint| &sprint.config,
-            |sprint| &sprint.per_iteration_hooks,
-            |sprint| &sprint.orchestration,
+            |sprint| &sprint.settings.retry,
+            |sprint| &sprint.settings.config,
+            |sprint| &sprint.settings.per_iteration_hooks,
+            |sprint| &sprint.settings.orchestration,
         ];
         if !rules.into_iter().all(is_same) {
             let policy = Box::new(import::policy_of_sprint(&sprint));

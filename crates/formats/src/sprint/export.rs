@@ -14,8 +14,8 @@ use super::elapsed::{format_elapsed, render_time};
 use super::import::{children_at_depth, status_of_state};
 use super::native::{self, NodeRest, unpack_keys};
 use super::progress::{
-    Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SprintGate,
-    SprintHumanNeeded, SprintProgress, SprintStatus, Stats,
+    Children, GateStatus, GateTracking, NodePointer, NodeProgress, PhaseNode, PhaseStatus,
+    SprintGate, SprintHumanNeeded, SprintProgress, SprintStatus, Stats,
 };
 use super::requests;
 use crate::yaml::ValueNode;
@@ -164,21 +164,13 @@ fn node_of_item(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             timeout_s: rest.gate_timeout.unwrap_or(gate.timeout_s as f64),
             extra: unpack_keys(rest.gate_extra.as_deref()),
         }),
-        // A gate that only the agent's word had to stand up to is none of the file's.
-        gate_tracking: item
-            .proof
-            .gate_runs
-            .as_ref()
-            .filter(|_| item.proof.claim_gate.is_none())
-            .map(|runs| gate_tracking(item, runs)),
         wait: item
             .plan
             .wait
             .as_ref()
             .map(|it| native::export_wait(it, rest)),
         claims: item.plan.claims,
-        files: item.plan.scope.0.clone(),
-        // What it waits for with those above it, the file says of those.
+        files: item.plan.scope.0.clone(), // What it waits for with those above it, the file says of those.
         depends_on: item
             .plan
             .depends_on
@@ -191,25 +183,34 @@ fn node_of_item(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             .injected_at
             .clone()
             .or_else(|| item.plan.injected.map(render_time)),
-        started_at: show(item.started_at, &rest.started_at),
-        completed_at: show(item.completed_at, &rest.completed_at),
-        elapsed: elapsed_between(item.started_at, item.completed_at)
-            .or_else(|| rest.elapsed.clone()),
-        summary: item.summary.clone(),
-        error: item.error.clone(),
-        retry_count: (item.tries.retries > 0).then_some(u64::from(item.tries.retries)),
-        next_retry_at: item
-            .tries
-            .until
-            .filter(|_| !item.is_waiting_by_plan())
-            .map(render_time),
-        human_needed: item.people.human.as_ref().map(|human| SprintHumanNeeded {
-            reason: human.reason.clone(),
-            details: human.details.clone(),
-            extra: unpack_keys(rest.human_extra.as_deref()),
-        }),
-        commit: commit_of_item(item).or_else(|| rest.commit.clone()),
         extra: unpack_keys(rest.extra.as_deref()),
+        progress: NodeProgress {
+            // A gate that only the agent's word had to stand up to is none of the file's.
+            gate_tracking: item
+                .proof
+                .gate_runs
+                .as_ref()
+                .filter(|_| item.proof.claim_gate.is_none())
+                .map(|runs| gate_tracking(item, runs)),
+            started_at: show(item.started_at, &rest.started_at),
+            completed_at: show(item.completed_at, &rest.completed_at),
+            elapsed: elapsed_between(item.started_at, item.completed_at)
+                .or_else(|| rest.elapsed.clone()),
+            summary: item.summary.clone(),
+            error: item.error.clone(),
+            retry_count: (item.tries.retries > 0).then_some(u64::from(item.tries.retries)),
+            next_retry_at: item
+                .tries
+                .until
+                .filter(|_| !item.is_waiting_by_plan())
+                .map(render_time),
+            human_needed: item.people.human.as_ref().map(|human| SprintHumanNeeded {
+                reason: human.reason.clone(),
+                details: human.details.clone(),
+                extra: unpack_keys(rest.human_extra.as_deref()),
+            }),
+            commit: commit_of_item(item).or_else(|| rest.commit.clone()),
+        },
     }
     .with_wait_as_pending(item)
 }
@@ -285,14 +286,14 @@ fn elapsed_between(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<Str
 
 /// What stands at the top: only what belongs to the present state.
 fn set_state(progress: &mut SprintProgress, run: &RunRow, tables: &Tables) {
-    progress.pause_reason = None;
-    progress.breakpoint_phase_id = None;
-    progress.error = None;
-    progress.failed_phase = None;
-    progress.blocked_at = None;
-    progress.human_needed = None;
-    progress.interrupted_at = None;
-    progress.interrupted_signal = None;
+    progress.stop.pause_reason = None;
+    progress.stop.breakpoint_phase_id = None;
+    progress.stop.error = None;
+    progress.stop.failed_phase = None;
+    progress.stop.blocked_at = None;
+    progress.stop.human_needed = None;
+    progress.stop.interrupted_at = None;
+    progress.stop.interrupted_signal = None;
     let since = render_time(run.since);
     progress.status = match run.state {
         RunState::New => SprintStatus::NotStarted,
@@ -300,8 +301,8 @@ fn set_state(progress: &mut SprintProgress, run: &RunRow, tables: &Tables) {
         RunState::Done => SprintStatus::Completed,
         RunState::Waiting => match &run.pause {
             Some(pause @ Pause::Breakpoint { node }) => {
-                progress.pause_reason = Some(pause.describe_reason());
-                progress.breakpoint_phase_id = Some(last_id_of_path(node.as_str()));
+                progress.stop.pause_reason = Some(pause.describe_reason());
+                progress.stop.breakpoint_phase_id = Some(last_id_of_path(node.as_str()));
                 SprintStatus::PausedAtBreakpoint
             }
             Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => {
@@ -309,8 +310,8 @@ fn set_state(progress: &mut SprintProgress, run: &RunRow, tables: &Tables) {
             }
         },
         RunState::Interrupted => {
-            progress.interrupted_at = Some(since);
-            progress.interrupted_signal = run
+            progress.stop.interrupted_at = Some(since);
+            progress.stop.interrupted_signal = run
                 .reason
                 .as_deref()
                 .filter(|reason| reason.starts_with("SIG"))
@@ -318,13 +319,13 @@ fn set_state(progress: &mut SprintProgress, run: &RunRow, tables: &Tables) {
             SprintStatus::Interrupted
         }
         RunState::Blocked => {
-            progress.error = run.reason.clone().or_else(|| stuck_error(run, tables));
-            progress.failed_phase = stuck_item(run, tables).map(|item| item.plan.id.clone());
-            progress.blocked_at = Some(since);
+            progress.stop.error = run.reason.clone().or_else(|| stuck_error(run, tables));
+            progress.stop.failed_phase = stuck_item(run, tables).map(|item| item.plan.id.clone());
+            progress.stop.blocked_at = Some(since);
             SprintStatus::Blocked
         }
         RunState::Paused => {
-            progress.pause_reason = run.pause.as_ref().map(Pause::describe_reason);
+            progress.stop.pause_reason = run.pause.as_ref().map(Pause::describe_reason);
             SprintStatus::Paused
         }
     };

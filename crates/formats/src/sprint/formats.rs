@@ -18,8 +18,8 @@ use crate::merge::rules::{ConflictRule, CountedValue, MergeRules, Syntax};
 use crate::native_file::{Detection, RenderError};
 use crate::plan_file::{PlanChanges, ShownRun};
 use crate::plan_format::{
-    CompanionList, IN_ONE_FILE, ItemUnit, PlanDocument, PlanFormat, PlanKind, PlanPlace,
-    PromptTemplates, reject_broken_plan,
+    CompanionList, IN_ONE_FILE, ItemUnit, PlanDocument, PlanFinding, PlanFormat, PlanKind,
+    PlanPlace, PlanWords, PromptTemplates, reject_broken_plan,
 };
 use crate::problem::{Problem, SourceText};
 use crate::yaml::ValueNode;
@@ -69,8 +69,6 @@ pub static PLAN: PlanFormat = PlanFormat {
             ..UNNAMED
         },
     ],
-    place: PlanPlace::Folder("PROGRESS.yaml"),
-    example: Some("a folder with a SPRINT.yaml"),
     read: |source, of| {
         let (progress, problems) = parse_progress(source);
         let plan = progress.map(|progress| {
@@ -80,16 +78,24 @@ pub static PLAN: PlanFormat = PlanFormat {
         reject_broken_plan(plan, problems)
     },
     document: |tables, run| Box::new(SprintExporter::new(tables, run)),
-    templates: |native, _| templates_of_sprint(&native::sprint_of_native(native)),
-    title: |row| native::sprint_of_native(row.plan.native.as_ref()).sprint_id,
     worktree: |native| worktree::worktree_settings(&native::sprint_of_native(native)),
     conversions: convert::CONVERSIONS,
-    title_of_native: name_of_native,
     list_beside: Some(CompanionList {
         name: backlog::NAME,
         count: backlog::count_backlog_requests,
         with_new: backlog::with_new_items,
     }),
+    finding: PlanFinding {
+        place: PlanPlace::Folder("PROGRESS.yaml"),
+        example: Some("a folder with a SPRINT.yaml"),
+        ..IN_ONE_FILE.finding
+    },
+    words: PlanWords {
+        templates: |native, _| templates_of_sprint(&native::sprint_of_native(native)),
+        title: |row| native::sprint_of_native(row.plan.native.as_ref()).sprint_id,
+        title_of_native: name_of_native,
+        ..IN_ONE_FILE.words
+    },
     ..IN_ONE_FILE
 };
 
@@ -169,7 +175,7 @@ fn detect_workflow(text: &str) -> Detection {
 
 fn templates_of_sprint(settings: &SprintProgress) -> PromptTemplates {
     let get = |key: &str| {
-        let prompts = settings.prompts.as_ref()?;
+        let prompts = settings.settings.prompts.as_ref()?;
         prompts
             .get(key)
             .and_then(|node| node.as_str())
@@ -204,7 +210,9 @@ pub fn parallel_keys(progress: &SprintProgress) -> Vec<&'static str> {
             .any(is_parallel)
             .then_some("parallel"),
     );
-    keys.extend(is_enabled(progress.parallel_execution.as_ref()).then_some("parallel-execution"));
+    keys.extend(
+        is_enabled(progress.settings.parallel_execution.as_ref()).then_some("parallel-execution"),
+    );
     keys.sort_unstable();
     keys.dedup();
     keys

@@ -68,14 +68,16 @@ pub fn plan_of_progress(progress: &SprintProgress, run: RunId, name: &str, sourc
 /// wrong with a phase without steps, at the top alone.
 fn with_failure_on_current_node(progress: &SprintProgress) -> Cow<'_, SprintProgress> {
     let node = progress.current_node();
-    let has_human = node.is_some_and(|node| node.human_needed.is_some());
+    let has_human = node.is_some_and(|node| node.progress.human_needed.is_some());
     let is_told = has_human || progress.phases.iter().any(is_broken);
     let (status, human, error) = match progress.status {
-        SprintStatus::NeedsHuman if !has_human => {
-            (PhaseStatus::Blocked, progress.human_needed.as_ref(), None)
-        }
+        SprintStatus::NeedsHuman if !has_human => (
+            PhaseStatus::Blocked,
+            progress.stop.human_needed.as_ref(),
+            None,
+        ),
         SprintStatus::Blocked if !is_told => {
-            let error = progress.error.as_ref();
+            let error = progress.stop.error.as_ref();
             let error = error.filter(|error| !error.starts_with(LIMIT_REACHED));
             (PhaseStatus::Failed, None, error)
         }
@@ -95,8 +97,8 @@ fn with_failure_on_current_node(progress: &SprintProgress) -> Cow<'_, SprintProg
     let mut progress = progress.clone();
     if let Some(node) = progress.current_node_mut() {
         node.status = status;
-        node.human_needed = human.or(node.human_needed.take());
-        node.error = error.or(node.error.take());
+        node.progress.human_needed = human.or(node.progress.human_needed.take());
+        node.progress.error = error.or(node.progress.error.take());
     }
     Cow::Owned(progress)
 }
@@ -138,7 +140,7 @@ pub(super) struct ParentContext<'a> {
 
 /// Whether `parallel-execution` is on.
 fn is_parallel(progress: &SprintProgress) -> bool {
-    let config = progress.parallel_execution.as_ref();
+    let config = progress.settings.parallel_execution.as_ref();
     let enabled = config.and_then(|config| config.get("enabled"));
     enabled.and_then(TreeNode::as_bool) == Some(true)
 }
@@ -238,7 +240,7 @@ fn state_of_node(
             ItemState::Working
         }
         PhaseStatus::Failed => ItemState::Failed,
-        PhaseStatus::Blocked if node.human_needed.is_some() => ItemState::Waiting,
+        PhaseStatus::Blocked if node.progress.human_needed.is_some() => ItemState::Waiting,
         PhaseStatus::Blocked => ItemState::Blocked,
         PhaseStatus::InProgress if !children.is_empty() => ItemState::Working,
         // An agent that was under way is gone: its node is to be done again.
@@ -272,8 +274,11 @@ fn is_touched(node: &PhaseNode) -> bool {
 }
 
 fn past_of_node(node: &PhaseNode, state: ItemState, rest: &mut NodeRest) -> ImportedItemHistory {
-    let started_at = parse_time(node.started_at.as_deref(), &mut rest.started_at);
-    let completed_at = parse_time(node.completed_at.as_deref(), &mut rest.completed_at);
+    let started_at = parse_time(node.progress.started_at.as_deref(), &mut rest.started_at);
+    let completed_at = parse_time(
+        node.progress.completed_at.as_deref(),
+        &mut rest.completed_at,
+    );
     if started_at.is_some() && completed_at.is_some() {
         rest.elapsed = None;
     }
@@ -283,13 +288,20 @@ fn past_of_node(node: &PhaseNode, state: ItemState, rest: &mut NodeRest) -> Impo
     ImportedItemHistory {
         started_at,
         completed_at,
-        summary: node.summary.clone(),
-        error: node.error.clone(),
-        retries: node.retry_count.and_then(|count| u32::try_from(count).ok()),
-        human: node.human_needed.as_ref().map(|human| HumanNeeded {
-            reason: human.reason.clone(),
-            details: human.details.clone(),
-        }),
+        summary: node.progress.summary.clone(),
+        error: node.progress.error.clone(),
+        retries: node
+            .progress
+            .retry_count
+            .and_then(|count| u32::try_from(count).ok()),
+        human: node
+            .progress
+            .human_needed
+            .as_ref()
+            .map(|human| HumanNeeded {
+                reason: human.reason.clone(),
+                details: human.details.clone(),
+            }),
         pull_request: None,
         pull_request_name: None,
     }
@@ -334,12 +346,18 @@ pub(super) fn import_gate(gate: &super::SprintGate) -> piton_core::gate::Gate {
 
 /// The rules in `config` and `retry`; what is mistyped there counts as not given.
 pub(super) fn policy_of_sprint(progress: &SprintProgress) -> Policy {
-    let get = |key| progress.config.as_ref().and_then(|config| config.get(key));
+    let get = |key| {
+        progress
+            .settings
+            .config
+            .as_ref()
+            .and_then(|config| config.get(key))
+    };
     let count = |key| get(key).and_then(TreeNode::as_u64).map(saturating_u32);
     let time_box = get("time-box").and_then(TreeNode::text);
     Policy {
         repositories: None,
-        retry: parse_retry(progress.retry.as_ref()),
+        retry: parse_retry(progress.settings.retry.as_ref()),
         limits: policy::Limits {
             iterations_max: count("max-iterations"),
             tasks_max: count("max-tasks"),
@@ -348,7 +366,7 @@ pub(super) fn policy_of_sprint(progress: &SprintProgress) -> Policy {
         },
         auto_commit: get("auto-commit").and_then(TreeNode::as_bool) == Some(true),
         iteration_hooks: iteration_hooks(progress),
-        proposals: parse_proposals(progress.orchestration.as_ref()),
+        proposals: parse_proposals(progress.settings.orchestration.as_ref()),
         concurrency_max: parallel_setting(progress, "maxConcurrency")
             .and_then(TreeNode::as_u64)
             .map(saturating_u32),
@@ -361,7 +379,7 @@ pub(super) fn policy_of_sprint(progress: &SprintProgress) -> Policy {
 
 /// What `parallel-execution` says, where it is on.
 fn parallel_setting<'a>(progress: &'a SprintProgress, key: &str) -> Option<&'a TreeNode> {
-    let config = progress.parallel_execution.as_ref();
+    let config = progress.settings.parallel_execution.as_ref();
     config
         .filter(|_| is_parallel(progress))
         .and_then(|config| config.get(key))
@@ -494,10 +512,10 @@ fn find_stuck_item(items: &[PlannedItem]) -> Option<&PlannedItem> {
 }
 
 fn pause_of_sprint(progress: &SprintProgress, items: &[PlannedItem]) -> Option<Pause> {
-    let reason = progress.pause_reason.clone().unwrap_or_default();
+    let reason = progress.stop.pause_reason.clone().unwrap_or_default();
     match progress.status {
         SprintStatus::PausedAtBreakpoint => {
-            let id = progress.breakpoint_phase_id.as_deref();
+            let id = progress.stop.breakpoint_phase_id.as_deref();
             let node = items
                 .iter()
                 .find(|item| Some(item.id.as_str()) == id)

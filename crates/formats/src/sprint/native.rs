@@ -96,10 +96,10 @@ impl NodeRest {
             break_after: node.break_after.filter(|stops| !stops),
             injected: node.injected,
             injected_at: node.injected_at.clone(),
-            commit: node.commit.clone(),
+            commit: node.progress.commit.clone(),
             started_at: None,
             completed_at: None,
-            elapsed: node.elapsed.clone(),
+            elapsed: node.progress.elapsed.clone(),
             empty_list,
             status: None,
             gate_timeout: timeout.filter(|timeout| timeout.fract() != 0.0),
@@ -109,6 +109,7 @@ impl NodeRest {
             gate_extra: node.gate.as_ref().and_then(|gate| pack_keys(&gate.extra)),
             gate_tracking: None,
             human_extra: node
+                .progress
                 .human_needed
                 .as_ref()
                 .and_then(|human| pack_keys(&human.extra)),

@@ -27,12 +27,29 @@ pub struct SprintProgress {
     pub current_extra: Vec<(String, ValueNode)>,
     /// Times and counters.
     pub stats: Stats,
+    /// What the sprint was compiled with, handed on as it stands.
+    pub settings: SprintSettings,
+    /// Why it does not go on.
+    pub stop: SprintStop,
     /// Background tasks (`parallel-tasks`).
     pub parallel_tasks: Option<ValueNode>,
-    /// How proposed steps are taken in (`orchestration`).
-    pub orchestration: Option<ValueNode>,
     /// Proposed steps that wait (`step-queue`).
     pub step_queue: Option<ValueNode>,
+    /// Hooks that ran (`hook-tasks`).
+    pub hook_tasks: Option<ValueNode>,
+    /// Requests of agents to the operator (`operator-queue`).
+    pub operator_queue: Option<ValueNode>,
+    /// The last sign of life (`last-activity`).
+    pub last_activity: Option<String>,
+    /// What came of the sprint (`summary`).
+    pub summary: Option<String>,
+    /// Other keys, in their order.
+    pub extra: Vec<(String, ValueNode)>,
+}
+
+/// What a sprint was compiled with, of which piton looks into no value here.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SprintSettings {
     /// Prompt templates of the sprint (`prompts`).
     pub prompts: Option<ValueNode>,
     /// The worktree to work in (`worktree`).
@@ -41,18 +58,19 @@ pub struct SprintProgress {
     pub dependency_graph: Option<ValueNode>,
     /// What runs after each iteration (`per-iteration-hooks`).
     pub per_iteration_hooks: Option<ValueNode>,
-    /// Hooks that ran (`hook-tasks`).
-    pub hook_tasks: Option<ValueNode>,
     /// The retry rules of the sprint (`retry`).
     pub retry: Option<ValueNode>,
     /// The limits of the sprint (`config`).
     pub config: Option<ValueNode>,
     /// Parallel execution of steps (`parallel-execution`).
     pub parallel_execution: Option<ValueNode>,
-    /// Requests of agents to the operator (`operator-queue`).
-    pub operator_queue: Option<ValueNode>,
-    /// The last sign of life (`last-activity`).
-    pub last_activity: Option<String>,
+    /// How proposed steps are taken in (`orchestration`).
+    pub orchestration: Option<ValueNode>,
+}
+
+/// Why a sprint does not go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SprintStop {
     /// Why the sprint is paused (`pause-reason`).
     pub pause_reason: Option<String>,
     /// The phase whose breakpoint stopped the sprint (`breakpoint-phase-id`).
@@ -65,14 +83,10 @@ pub struct SprintProgress {
     pub blocked_at: Option<String>,
     /// What a person is needed for (`human-needed`).
     pub human_needed: Option<SprintHumanNeeded>,
-    /// What came of the sprint (`summary`).
-    pub summary: Option<String>,
     /// When it was interrupted (`interrupted-at`).
     pub interrupted_at: Option<String>,
     /// By which signal (`interrupted-signal`).
     pub interrupted_signal: Option<String>,
-    /// Other keys, in their order.
-    pub extra: Vec<(String, ValueNode)>,
 }
 
 words! {
@@ -160,8 +174,6 @@ pub struct PhaseNode {
     pub break_after: Option<bool>,
     /// The check to pass before it is done.
     pub gate: Option<SprintGate>,
-    /// How the check went (`gate-tracking`).
-    pub gate_tracking: Option<GateTracking>,
     /// What it waits for before it begins.
     pub wait: Option<SprintWait>,
     /// What proof is worth for it.
@@ -170,10 +182,21 @@ pub struct PhaseNode {
     pub files: Vec<String>,
     /// Siblings that must be done before (`depends-on`).
     pub depends_on: Vec<String>,
+    /// What came of it so far.
+    pub progress: NodeProgress,
     /// Was put in while the sprint ran (`injected`).
     pub injected: Option<bool>,
     /// When (`injected-at`).
     pub injected_at: Option<String>,
+    /// Other keys, in their order.
+    pub extra: Vec<(String, ValueNode)>,
+}
+
+/// What came of a node so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeProgress {
+    /// How the check went (`gate-tracking`).
+    pub gate_tracking: Option<GateTracking>,
     /// When it started (`started-at`).
     pub started_at: Option<String>,
     /// When it ended (`completed-at`).
@@ -192,8 +215,6 @@ pub struct PhaseNode {
     pub human_needed: Option<SprintHumanNeeded>,
     /// The commit that holds its work.
     pub commit: Option<String>,
-    /// Other keys, in their order.
-    pub extra: Vec<(String, ValueNode)>,
 }
 
 /// What is inside a node.
@@ -335,6 +356,7 @@ impl SprintProgress {
     /// The hooks that run after each iteration.
     pub(super) fn enabled_hooks(&self) -> impl Iterator<Item = &ValueNode> {
         let hooks = self
+            .settings
             .per_iteration_hooks
             .as_ref()
             .and_then(ValueNode::as_seq);

@@ -285,7 +285,7 @@ pub(super) fn resolve_worktree(
 /// The worktree that a sprint enables. What `PROGRESS.yaml` does not say is as if
 /// `SPRINT.yaml` had not said it.
 pub(super) fn worktree_settings(progress: &SprintProgress) -> Option<WorktreeSettings> {
-    let node = progress.worktree.as_ref();
+    let node = progress.settings.worktree.as_ref();
     if !is_enabled(node) {
         return None;
     }

@@ -11,8 +11,8 @@ use crate::format::{ANYWHERE, DocumentRole, Format, StrictCheck};
 use crate::markdown::{Doc, LineKind};
 use crate::merge::rules::{BLOCKS, MergeRules, NamedList};
 use crate::plan_format::{
-    IN_ONE_FILE, ItemUnit, PlanClaim, PlanFormat, PlanKind, PlanRefusal, PlanText, PromptTemplates,
-    StatelessPlanDocument, reject_broken_plan,
+    IN_ONE_FILE, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind, PlanRefusal, PlanText,
+    PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::SourceText;
 use crate::ralph_dir::native_files::detect_words;
@@ -38,20 +38,12 @@ pub static PLAN: PlanFormat = PlanFormat {
         counts: count_ticked_boxes,
         merge: Some(&MERGE),
     }],
-    example: Some("a task file"),
-    candidates: &["RALPH_TASK.md"],
-    claim: claim_plan,
     read: |source, of| {
         let (task, problems) = parse_task(source);
         let name = of.name.resolve(Some(title_of_task(&task)));
         let plan = plan_of_task(&task, of.run, &name, of.source);
         reject_broken_plan(Some(plan), problems)
     },
-    identity: |source| Some(parse_task(source).0.identity()),
-    without_items: (
-        "has no criteria, so that nothing says when it is complete",
-        "write what is to be true in the end as lines that begin with `- [ ]`",
-    ),
     document: |_, run| {
         Box::new(StatelessPlanDocument {
             run,
@@ -63,23 +55,37 @@ pub static PLAN: PlanFormat = PlanFormat {
         })
     },
     about: task_notes,
-    templates: |_, source| PromptTemplates {
-        header: Some(format!("# The task in {source}: {{{{node}}}}")),
-        position: Some("You work on one criterion of it. Attempt {{attempt}}.".to_owned()),
-        files: Some(format!(
-            "Leave `.piton/` alone, and do not tick the box in {source}: piton ticks it when there is evidence that the criterion is true."
-        )),
-        result_reporting: Some(REPORTING.to_owned()),
-        reporting_by_tool: Some(REPORTING_BY_TOOL.to_owned()),
-        ..PromptTemplates::default()
-    },
     companions: &["ralph-dir"],
     conversions: convert::CONVERSIONS,
     lines_of_items: super::convert::lines_of_items,
-    title_of_native: words_of_native,
-    words_of_native,
-    screenshot_of_native,
     keeps_what_was_refused: true,
+    finding: PlanFinding {
+        example: Some("a task file"),
+        candidates: &["RALPH_TASK.md"],
+        claim: claim_plan,
+        identity: |source| Some(parse_task(source).0.identity()),
+        without_items: (
+            "has no criteria, so that nothing says when it is complete",
+            "write what is to be true in the end as lines that begin with `- [ ]`",
+        ),
+        ..IN_ONE_FILE.finding
+    },
+    words: PlanWords {
+        templates: |_, source| PromptTemplates {
+            header: Some(format!("# The task in {source}: {{{{node}}}}")),
+            position: Some("You work on one criterion of it. Attempt {{attempt}}.".to_owned()),
+            files: Some(format!(
+                "Leave `.piton/` alone, and do not tick the box in {source}: piton ticks it when there is evidence that the criterion is true."
+            )),
+            result_reporting: Some(REPORTING.to_owned()),
+            reporting_by_tool: Some(REPORTING_BY_TOOL.to_owned()),
+            ..PromptTemplates::default()
+        },
+        title_of_native: words_of_native,
+        words_of_native,
+        screenshot_of_native,
+        ..IN_ONE_FILE.words
+    },
     ..IN_ONE_FILE
 };
 

@@ -82,8 +82,8 @@ fn everything_in_a_document_is_read() {
     let Children::Steps(steps) = &progress.phases[1].children else {
         panic!("steps");
     };
-    assert_eq!(steps[0].commit.as_deref(), Some("6673e79"));
-    let tracking = steps[0].children.as_slice()[0].gate_tracking.as_ref();
+    assert_eq!(steps[0].progress.commit.as_deref(), Some("6673e79"));
+    let tracking = steps[0].children.as_slice()[0].progress.gate_tracking.as_ref();
     assert_eq!(tracking.unwrap().attempts, 2);
     let node = progress.current_node().unwrap();
     assert_eq!(node.prompt.as_deref(), Some("Logout"));
@@ -96,7 +96,7 @@ fn everything_in_a_document_is_read() {
         progress.stats.elapsed.as_deref().and_then(parse_elapsed),
         Some(Duration::from_secs(2700))
     );
-    assert_eq!(progress.human_needed.as_ref().unwrap().reason, "which one?");
+    assert_eq!(progress.stop.human_needed.as_ref().unwrap().reason, "which one?");
     assert_eq!(progress.extra[0].0, "owner");
 }
 
@@ -203,7 +203,7 @@ fn known_keys_with_null_or_the_wrong_type_stay() {
     );
     assert_eq!(render_progress(&progress), text);
     let mut progress = progress;
-    progress.pause_reason = Some("lunch".to_owned());
+    progress.stop.pause_reason = Some("lunch".to_owned());
     let written = render_progress(&progress);
     assert_eq!(written.matches("pause-reason").count(), 1, "{written}");
 }

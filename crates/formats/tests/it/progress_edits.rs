@@ -564,7 +564,7 @@ fn case_25_a_file_of_36_000_lines_is_changed_in_place_and_fast() {
     );
     let mut progress = read(&text).expect("a sprint");
     progress.phases[20].status = PhaseStatus::InProgress;
-    progress.phases[20].started_at = Some("2026-01-15T09:00:00Z".to_owned());
+    progress.phases[20].progress.started_at = Some("2026-01-15T09:00:00Z".to_owned());
     progress.phases[39].children.as_mut().expect("steps")[49].prompt =
         Some("other\nwords\n".to_owned());
     let begun = std::time::Instant::now();
@@ -610,7 +610,7 @@ fn meddle(nodes: &mut Vec<PhaseNode>, rng: &mut Rng, depth: usize) {
             "x-hand".to_owned(),
             piton_formats::yaml::ValueNode::plain("1"),
         )),
-        5 => nodes[at].retry_count = Some(2),
+        5 => nodes[at].progress.retry_count = Some(2),
         6 => nodes[at].break_after = Some(true),
         7 if depth < 3 => {
             if let Some(children) = nodes[at].children.as_mut() {

@@ -2,7 +2,7 @@
 
 use piton_formats::sprint::{
     Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SourceText,
-    SprintGate, SprintHumanNeeded, SprintProgress, SprintStatus, Stats, parse_progress,
+    SprintGate, SprintHumanNeeded, SprintProgress, SprintSettings, SprintStop, NodeProgress, SprintStatus, Stats, parse_progress,
     render_progress, update_progress,
 };
 use piton_formats::yaml::{ValueNode, parse, render};
@@ -126,11 +126,7 @@ prop_compose! {
         depends_on in vec(text(), 0..3),
         extra in extra(),
     ) -> PhaseNode {
-        PhaseNode {
-            id, status, prompt, model, summary, error, started_at, completed_at, elapsed, commit,
-            injected_at, next_retry_at, depends_on, extra,
-            ..PhaseNode::default()
-        }
+        PhaseNode { id, status, prompt, model, injected_at, depends_on, extra, progress: NodeProgress { summary, error, started_at, completed_at, elapsed, commit, next_retry_at, ..NodeProgress::default() }, ..PhaseNode::default() }
     }
 }
 
@@ -144,11 +140,7 @@ prop_compose! {
         retry_count in of(0..5_u64),
     ) -> PhaseNode {
         let (parallel, wait_for_parallel, break_after, injected) = flags;
-        PhaseNode {
-            parallel, wait_for_parallel, break_after, injected, gate, gate_tracking, human_needed,
-            retry_count,
-            ..node
-        }
+        PhaseNode { parallel, wait_for_parallel, break_after, injected, gate, progress: NodeProgress { gate_tracking, human_needed, retry_count, ..node.progress }, ..node }
     }
 }
 
@@ -203,13 +195,7 @@ prop_compose! {
         (pause_reason, error, summary, last_activity) in (of(text()), of(text()), of(text()), of(text())),
         human_needed in of(human_needed().boxed()),
     ) -> SprintProgress {
-        SprintProgress {
-            sprint_id, status, phases,
-            current: NodePointer { phase, step, sub_phase },
-            current_extra, stats, extra, step_queue, prompts, retry, operator_queue,
-            pause_reason, error, summary, last_activity, human_needed,
-            ..SprintProgress::default()
-        }
+        SprintProgress { sprint_id, status, phases, current: NodePointer { phase, step, sub_phase }, current_extra, stats, extra, step_queue, operator_queue, summary, last_activity, settings: SprintSettings { prompts, retry, ..SprintSettings::default() }, stop: SprintStop { pause_reason, error, human_needed, ..SprintStop::default() }, ..SprintProgress::default() }
     }
 }
 
@@ -219,7 +205,7 @@ fn only(extra: &mut Vec<(String, ValueNode)>, wanted: &[(String, ValueNode)]) {
 }
 
 /// Takes out the unknown keys that the text had before, which stay in it.
-fn forget_what_only_stood_there(read: &mut SprintProgress, wanted: &SprintProgress) {
+fn forget_what_only_stood_there(read: &mut SprintProgress, SprintSettings, SprintStop, NodeProgress, wanted: &SprintProgress) {
     fn human(read: &mut Option<SprintHumanNeeded>, wanted: Option<&SprintHumanNeeded>) {
         if let (Some(read), Some(wanted)) = (read, wanted) {
             only(&mut read.extra, &wanted.extra);
@@ -228,11 +214,11 @@ fn forget_what_only_stood_there(read: &mut SprintProgress, wanted: &SprintProgre
     fn nodes(read: &mut [PhaseNode], wanted: &[PhaseNode]) {
         for (read, wanted) in read.iter_mut().zip(wanted) {
             only(&mut read.extra, &wanted.extra);
-            human(&mut read.human_needed, wanted.human_needed.as_ref());
+            human(&mut read.progress.human_needed, wanted.progress.human_needed.as_ref());
             if let (Some(read), Some(wanted)) = (&mut read.gate, &wanted.gate) {
                 only(&mut read.extra, &wanted.extra);
             }
-            if let (Some(read), Some(wanted)) = (&mut read.gate_tracking, &wanted.gate_tracking) {
+            if let (Some(read), Some(wanted)) = (&mut read.progress.gate_tracking, &wanted.progress.gate_tracking) {
                 only(&mut read.extra, &wanted.extra);
             }
             if let Some(read) = read.children.as_mut() {
@@ -243,7 +229,7 @@ fn forget_what_only_stood_there(read: &mut SprintProgress, wanted: &SprintProgre
     only(&mut read.extra, &wanted.extra);
     only(&mut read.current_extra, &wanted.current_extra);
     only(&mut read.stats.extra, &wanted.stats.extra);
-    human(&mut read.human_needed, wanted.human_needed.as_ref());
+    human(&mut read.stop.human_needed, wanted.stop.human_needed.as_ref());
     nodes(&mut read.phases, &wanted.phases);
 }
 

@@ -163,9 +163,9 @@ fn files_of_others_are_changed_in_place() {
         let gone = text.lines().filter(|line| !there.contains(line)).count();
         assert!(gone <= 4, "{name}: {gone} lines are gone");
         assert_eq!(update_progress(&shown, progress.clone()), shown, "{name}");
-        progress.pause_reason = Some("a look".to_owned());
+        progress.stop.pause_reason = Some("a look".to_owned());
         if let Some(phase) = progress.phases.last_mut() {
-            phase.summary = Some("by hand".to_owned());
+            phase.progress.summary = Some("by hand".to_owned());
         }
         let out = update_progress(&shown, progress.clone());
         let read = parse_progress(SourceText {

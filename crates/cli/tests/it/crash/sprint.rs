@@ -457,7 +457,10 @@ impl Trial {
             .collect();
         while let Some((above, node)) = nodes.pop() {
             let path = format!("{above}{}", node.id);
-            text.push_str(&format!("{path} {:?} {:?}\n", node.status, node.summary));
+            text.push_str(&format!(
+                "{path} {:?} {:?}\n",
+                node.status, node.progress.summary
+            ));
             let below = node.children.as_slice().iter().rev();
             nodes.extend(below.map(|child| (format!("{path}/"), child)));
         }

@@ -55,7 +55,11 @@ impl PlanPath {
     pub(crate) fn collect_in_folder(world: &World, folder: &Path) -> Vec<Self> {
         let formats = plan_formats().iter();
         let found = formats.flat_map(|format| {
-            let names = format.candidates.iter().map(|name| folder.join(name));
+            let names = format
+                .finding
+                .candidates
+                .iter()
+                .map(|name| folder.join(name));
             let files = names.filter_map(|path| Self::resolve(world, &path));
             // Other tools have files of that name as well.
             files.filter(|file| format.issues.is_none() || file.is_plan())
@@ -116,7 +120,7 @@ impl PlanPath {
             return Err(self.problems_failure(self.findings_in_text(problems, &text)));
         };
         if plan.items.is_empty() {
-            let (what, hint) = format.without_items;
+            let (what, hint) = format.finding.without_items;
             return Err(Failure::new("plan.problems", self.message_about(what)).with_hint(hint));
         }
         Ok((plan, text))
@@ -142,7 +146,7 @@ impl PlanPath {
         let formats = plan_formats().iter().copied();
         let (named, others): (Vec<_>, Vec<_>) = formats.partition(is_named);
         for format in named.into_iter().chain(others) {
-            match (format.claim)(&plan) {
+            match (format.finding.claim)(&plan) {
                 PlanClaim::Plan => return Ok(format),
                 PlanClaim::NotOurs => {}
                 PlanClaim::Refused(refusal) => drop(refused.get_or_insert(refusal)),
