@@ -7,13 +7,17 @@ use jiff::tz::TimeZone;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::Agent;
 use super::known_program::{KnownProgram, ProgramSetup};
 use super::settings::{AdapterName, AgentTable};
-use super::{Agent, claude, codex, gemini};
 
-/// All of them. The first one is proposed where none is installed.
-pub static KNOWN_PROGRAMS: &[&KnownProgram] =
-    &[&claude::PROGRAM, &codex::PROGRAM, &gemini::PROGRAM];
+/// All of them, in the order in which hints name them.
+pub static KNOWN_PROGRAMS: &[&KnownProgram] = &[
+    // One a line, so that a new one changes one line.
+    &super::claude::PROGRAM,
+    &super::codex::PROGRAM,
+    &super::gemini::PROGRAM,
+];
 
 /// The adapter of all other programs, each of which is described by its table.
 pub const CUSTOM: &str = "custom";
