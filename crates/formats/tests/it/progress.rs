@@ -83,7 +83,10 @@ fn everything_in_a_document_is_read() {
         panic!("steps");
     };
     assert_eq!(steps[0].progress.commit.as_deref(), Some("6673e79"));
-    let tracking = steps[0].children.as_slice()[0].progress.gate_tracking.as_ref();
+    let tracking = steps[0].children.as_slice()[0]
+        .progress
+        .gate_tracking
+        .as_ref();
     assert_eq!(tracking.unwrap().attempts, 2);
     let node = progress.current_node().unwrap();
     assert_eq!(node.prompt.as_deref(), Some("Logout"));
@@ -96,7 +99,10 @@ fn everything_in_a_document_is_read() {
         progress.stats.elapsed.as_deref().and_then(parse_elapsed),
         Some(Duration::from_secs(2700))
     );
-    assert_eq!(progress.stop.human_needed.as_ref().unwrap().reason, "which one?");
+    assert_eq!(
+        progress.stop.human_needed.as_ref().unwrap().reason,
+        "which one?"
+    );
     assert_eq!(progress.extra[0].0, "owner");
 }
 

@@ -1,9 +1,9 @@
 //! What is written is read back the same.
 
 use piton_formats::sprint::{
-    Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SourceText,
-    SprintGate, SprintHumanNeeded, SprintProgress, SprintSettings, SprintStop, NodeProgress, SprintStatus, Stats, parse_progress,
-    render_progress, update_progress,
+    Children, GateStatus, GateTracking, NodePointer, NodeProgress, PhaseNode, PhaseStatus,
+    SourceText, SprintGate, SprintHumanNeeded, SprintProgress, SprintSettings, SprintStatus,
+    SprintStop, Stats, parse_progress, render_progress, update_progress,
 };
 use piton_formats::yaml::{ValueNode, parse, render};
 use piton_simkit::seed::cases;
@@ -205,7 +205,7 @@ fn only(extra: &mut Vec<(String, ValueNode)>, wanted: &[(String, ValueNode)]) {
 }
 
 /// Takes out the unknown keys that the text had before, which stay in it.
-fn forget_what_only_stood_there(read: &mut SprintProgress, SprintSettings, SprintStop, NodeProgress, wanted: &SprintProgress) {
+fn forget_what_only_stood_there(read: &mut SprintProgress, wanted: &SprintProgress) {
     fn human(read: &mut Option<SprintHumanNeeded>, wanted: Option<&SprintHumanNeeded>) {
         if let (Some(read), Some(wanted)) = (read, wanted) {
             only(&mut read.extra, &wanted.extra);
@@ -214,11 +214,17 @@ fn forget_what_only_stood_there(read: &mut SprintProgress, SprintSettings, Sprin
     fn nodes(read: &mut [PhaseNode], wanted: &[PhaseNode]) {
         for (read, wanted) in read.iter_mut().zip(wanted) {
             only(&mut read.extra, &wanted.extra);
-            human(&mut read.progress.human_needed, wanted.progress.human_needed.as_ref());
+            human(
+                &mut read.progress.human_needed,
+                wanted.progress.human_needed.as_ref(),
+            );
             if let (Some(read), Some(wanted)) = (&mut read.gate, &wanted.gate) {
                 only(&mut read.extra, &wanted.extra);
             }
-            if let (Some(read), Some(wanted)) = (&mut read.progress.gate_tracking, &wanted.progress.gate_tracking) {
+            if let (Some(read), Some(wanted)) = (
+                &mut read.progress.gate_tracking,
+                &wanted.progress.gate_tracking,
+            ) {
                 only(&mut read.extra, &wanted.extra);
             }
             if let Some(read) = read.children.as_mut() {
@@ -229,7 +235,10 @@ fn forget_what_only_stood_there(read: &mut SprintProgress, SprintSettings, Sprin
     only(&mut read.extra, &wanted.extra);
     only(&mut read.current_extra, &wanted.current_extra);
     only(&mut read.stats.extra, &wanted.stats.extra);
-    human(&mut read.stop.human_needed, wanted.stop.human_needed.as_ref());
+    human(
+        &mut read.stop.human_needed,
+        wanted.stop.human_needed.as_ref(),
+    );
     nodes(&mut read.phases, &wanted.phases);
 }
 
