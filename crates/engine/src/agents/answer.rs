@@ -13,6 +13,7 @@ mod form;
 mod loop_signals;
 mod marker_signals;
 mod observation_markup;
+mod shortening;
 mod status;
 pub(super) mod tag_signals;
 
@@ -26,8 +27,9 @@ use piton_core::request::WorkRequest;
 use piton_core::trouble::Trouble;
 
 use self::agent_observations::{add_missing_blocker, collect_observations};
-use self::form::{BlockFault, StatusBlock, last_block};
+use self::form::{AgentAnswer, BlockFault, StatusBlock, last_block};
 use self::loop_signals::{LoopSignal, last_loop_signal, report_of_signal};
+use self::shortening::shorten_text;
 use self::status::AnswerStatus;
 use crate::agents::settings::VerdictSource;
 
@@ -51,23 +53,6 @@ const TEXT_CHARS_MAX: usize = 4_000;
 const REQUEST_CHARS_MAX: usize = 64_000;
 /// Longest status that is quoted, in characters.
 const STATUS_CHARS_MAX: usize = 60;
-
-/// What an agent answered, in the form that prompts ask for.
-#[derive(Debug)]
-struct AgentAnswer {
-    status: AnswerStatus,
-    summary: Option<String>,
-    error: Option<String>,
-    human: Option<HumanNeeded>,
-    /// What it ran to check its work, and what that printed.
-    checked: Option<String>,
-    /// Whatever stands there: what cannot be read spoils no answer.
-    pieces: serde_json::Value,
-    /// What it asks for beside its work.
-    requests: Vec<WorkRequest>,
-    /// What it used: `input_tokens`, `output_tokens`, `cost_usd`.
-    usage: serde_json::Value,
-}
 
 /// What an output says of what came of the work.
 enum OutputVerdict {
@@ -519,19 +504,6 @@ fn last_lines(text: &str, count: usize) -> String {
     let mut last: Vec<&str> = nonblank_lines(text).rev().take(count).collect();
     last.reverse();
     last.join("\n")
-}
-
-fn shorten_text(text: &str, chars_max: usize) -> String {
-    let text = text.trim();
-    match text.char_indices().nth(chars_max) {
-        // At the end of a word: half a secret would not be known for one.
-        Some((end, _)) => {
-            let cut = &text[..end];
-            let word = cut.rfind(char::is_whitespace).filter(|at| end - at < 512);
-            format!("{} …", cut[..word.unwrap_or(end)].trim_end())
-        }
-        None => text.to_owned(),
-    }
 }
 
 /// The text without terminal escapes and other control characters.

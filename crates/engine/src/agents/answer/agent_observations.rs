@@ -4,7 +4,7 @@ use piton_core::attempt::{Outcome, Report};
 use piton_core::observation::{Observation, ObservationKind};
 
 use super::observation_markup::parse_observations;
-use super::shorten_text;
+use super::shortening::shorten_text;
 
 /// So many observations of one attempt are kept; more are a listing of some.
 const OBSERVATIONS_MAX: usize = 50;

@@ -11,7 +11,6 @@ use piton_core::attempt::HumanNeeded;
 use piton_core::request::{RequestKind, WorkRequest};
 use serde_json::{Map, Value};
 
-use super::AgentAnswer;
 use super::status::AnswerStatus;
 
 /// What prompts write where a status belongs: an agent that repeats its prompt
@@ -56,6 +55,23 @@ const EXPLANATIONS: &[&str] = &[
 const PARSED_BYTES_MAX: usize = 8 << 20;
 /// After that an object is parsed up to this length.
 const SMALL_BYTES_MAX: usize = 16 << 10;
+
+/// What an agent answered, in the form that prompts ask for.
+#[derive(Debug)]
+pub(super) struct AgentAnswer {
+    pub(super) status: AnswerStatus,
+    pub(super) summary: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) human: Option<HumanNeeded>,
+    /// What it ran to check its work, and what that printed.
+    pub(super) checked: Option<String>,
+    /// Whatever stands there: what cannot be read spoils no answer.
+    pub(super) pieces: serde_json::Value,
+    /// What it asks for beside its work.
+    pub(super) requests: Vec<WorkRequest>,
+    /// What it used: `input_tokens`, `output_tokens`, `cost_usd`.
+    pub(super) usage: serde_json::Value,
+}
 
 /// A block of the form.
 #[derive(Debug)]

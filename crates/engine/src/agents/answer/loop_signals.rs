@@ -4,9 +4,11 @@
 use piton_core::attempt::{HumanNeeded, Report};
 use piton_core::classify::FailureCategory;
 
+use super::form::AgentAnswer;
 use super::marker_signals::{FailureSubject, RalphMarkerSignal, SignalFailure, signal_of_line};
+use super::status::AnswerStatus;
 use super::tag_signals::{RalphTagSignal, parse_tag_signals};
-use super::{AgentAnswer, AnswerStatus, ProgramEnd, last_lines, report_of_answer};
+use super::{ProgramEnd, last_lines, report_of_answer};
 
 /// What an agent says in the words of other loops.
 pub(super) enum LoopSignal {

@@ -11,10 +11,12 @@ use piton_core::quote::{
 };
 use piton_core::{ItemRow, Node};
 
+use super::PromptTemplates;
+use super::input::{CommitBy, DoneItem, OwnWorktree, PromptInput, PromptRepositories};
 use super::recovery;
-use super::{
-    CommitBy, DoneItem, GOES_ON, OwnWorktree, PromptInput, PromptRepositories, PromptTemplates,
-};
+
+/// What an agent is told that goes on after an interruption.
+pub(super) const GOES_ON: &str = "## You were interrupted\n\nYou have begun with this already; it was ended from outside. See what is done, and go on from there.";
 
 /// Most characters of the last failure, and of the output of a check.
 pub(super) const ERROR_CHARS_MAX: usize = 6_000;

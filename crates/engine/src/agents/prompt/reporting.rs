@@ -1,7 +1,8 @@
 //! How an agent says what came of its work: one way for each kind of plan, and
 //! for an agent with piton's tools one call instead.
 
-use super::{PromptInput, PromptTemplates, ReportBy};
+use super::PromptTemplates;
+use super::input::{PromptInput, ReportBy};
 
 /// The form, in which STATUS stands for a status: an agent that repeats its
 /// prompt has not answered yet.
