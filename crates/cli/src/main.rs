@@ -67,7 +67,7 @@ fn run_with_config(
     } else {
         Config::load(&Project::find(world, &world.cwd)).unwrap_or_default()
     };
-    let world = &world.with_agent_secrets(&config.agents);
+    let world = &world.with_agent_secrets(config.agent_variables());
     if let Some(path) = &args.log {
         logging::log_to_file(world, path)?;
     }

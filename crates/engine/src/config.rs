@@ -422,6 +422,11 @@ impl Config {
         config.claims.check_command()?;
         Ok(config)
     }
+
+    /// The variables that agents find in their environment by these settings.
+    pub fn agent_variables(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.agents.values().flat_map(|table| &table.env)
+    }
 }
 
 impl AgentConfig {

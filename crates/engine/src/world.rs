@@ -18,7 +18,6 @@ use piton_core::{Actor, CallerFacts, DecisionId, HolderLiveness};
 use uuid::Uuid;
 
 use crate::caller::agent::{AdmittedCommand, Caller, CallingAgent};
-use crate::config::AgentTable;
 
 pub use self::time::{local_time_with_seconds, pause};
 
@@ -175,17 +174,17 @@ impl World {
         Redactor::with_variables(all.map(|(name, value)| (name.as_str(), value.as_str())))
     }
 
-    /// The same, knowing what the configuration gives to these agents: a key among
-    /// it is as secret as one of the environment.
+    /// The same, knowing the variables that the configuration gives to agents: a key
+    /// among them is as secret as one of the environment.
     #[must_use]
-    pub fn with_agent_secrets(&self, agents: &BTreeMap<String, AgentTable>) -> Self {
+    pub fn with_agent_secrets<'v>(
+        &self,
+        variables: impl Iterator<Item = (&'v String, &'v String)>,
+    ) -> Self {
         let mut known = self.clone();
-        for table in agents.values() {
-            let more = table.env.iter();
-            known
-                .given
-                .extend(more.map(|(name, value)| (name.clone(), value.clone())));
-        }
+        known
+            .given
+            .extend(variables.map(|(name, value)| (name.clone(), value.clone())));
         known
     }
 

@@ -145,7 +145,7 @@ pub fn settle_dead_runner(
     let (tables, _) = load_run_snapshot(session, run)?;
     if has_work_under_way(&tables, run) {
         let config = Config::load(&session.project)?;
-        let world = session.world.with_agent_secrets(&config.agents);
+        let world = session.world.with_agent_secrets(config.agent_variables());
         if let Some(mut session) = Session::open_writable(&world, &session.project.root)? {
             session.project.work_tree = work_tree.unwrap_or(session.project.work_tree);
             session.project = session.project.with_run_worktree(&row);

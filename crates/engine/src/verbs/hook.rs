@@ -135,7 +135,7 @@ fn world_of_session(world: &World) -> World {
     // Keys in the configuration are secrets here, too. A command that needs the
     // configuration reports one that cannot be read.
     match Config::load(&Project::find(&seen, &seen.cwd)) {
-        Ok(config) => seen.with_agent_secrets(&config.agents),
+        Ok(config) => seen.with_agent_secrets(config.agent_variables()),
         Err(_) => seen,
     }
 }

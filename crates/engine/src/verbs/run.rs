@@ -130,7 +130,7 @@ pub fn run(
 ) -> Result<RunAnswer, Failure> {
     let target = resolve_worktree_copy(world, find_target(world, request)?, tell)?;
     let config = Config::load(&target.project)?;
-    let world = &world.with_agent_secrets(&config.agents);
+    let world = &world.with_agent_secrets(config.agent_variables());
     let remembered = remembered_flags::fill_in_flags(world, request, &target)?;
     let asked = RequestContext {
         remembered: &remembered,
