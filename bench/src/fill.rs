@@ -5,11 +5,12 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use piton_core::id::{CommandId, Node, RunId, TreePosition};
+use piton_core::name::NameRange;
 use piton_core::plan::{ImportedItemHistory, Plan, PlannedItem};
 use piton_core::policy::Policy;
 use piton_core::redact::Redactor;
 use piton_core::{Command, ItemState};
-use piton_store::{SCHEMA_VERSION, SqliteStore, Store as _, StoreOptions};
+use piton_store::{SCHEMA_VERSION, Store, StoreAddress, StoreOptions};
 use uuid::Uuid;
 
 use crate::bed::{Bed, time};
@@ -27,11 +28,19 @@ const VERSION: u32 = 1;
 /// # Errors
 ///
 /// When there is none, or it cannot be opened.
-pub fn open(home: &Path) -> Result<SqliteStore> {
-    Ok(SqliteStore::open(
-        home,
-        StoreOptions::new(Redactor::rules_only()),
-    )?)
+pub fn open(home: &Path) -> Result<Box<dyn Store>> {
+    let address = StoreAddress::parse(home.as_os_str())?;
+    Ok(address.open(StoreOptions::new(Redactor::rules_only()))?)
+}
+
+/// Makes an empty store in a folder.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub fn create(home: &Path) -> Result<bool> {
+    let address = StoreAddress::parse(home.as_os_str())?;
+    Ok(address.create_if_missing(NameRange::ALONE)?)
 }
 
 /// Keeps the event of that number.
@@ -39,7 +48,7 @@ pub fn open(home: &Path) -> Result<SqliteStore> {
 /// # Errors
 ///
 /// When the store fails.
-pub fn log(store: &SqliteStore, number: usize) -> Result<()> {
+pub fn log(store: &dyn Store, number: usize) -> Result<()> {
     let id = CommandId(Uuid::now_v7());
     store.commit(id, &event::log(number), &event::facts())?;
     Ok(())
@@ -132,13 +141,13 @@ fn keep(bed: &Bed, name: &str, make: impl FnOnce(&Path) -> Result<PathBuf>) -> R
 }
 
 fn fill(home: &Path, events: usize) -> Result<()> {
-    SqliteStore::create_if_missing(home, piton_core::name::NameRange::ALONE)?;
+    create(home)?;
     let store = open(home)?;
     if events > 0 {
         let id = CommandId(Uuid::now_v7());
         store.commit(id, &Command::PlanRun(Box::new(plan())), &event::facts())?;
     }
-    (1..=events).try_for_each(|number| log(&store, number))
+    (1..=events).try_for_each(|number| log(&*store, number))
 }
 
 /// A run that was planned and not yet begun, so that there is something to show.

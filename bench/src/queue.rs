@@ -25,7 +25,7 @@ pub fn writer(home: &Path, events: usize) -> Result<()> {
     let mut longest = Duration::ZERO;
     for number in 0..events {
         let before = Instant::now();
-        fill::log(&store, number)?;
+        fill::log(&*store, number)?;
         longest = longest.max(before.elapsed());
     }
     writeln!(io::stdout().lock(), "{events} {}", longest.as_micros())?;
@@ -90,7 +90,7 @@ pub fn together(bed: &Bed, home: &Path, writers: usize, events: usize) -> Result
 /// When it cannot be made.
 pub fn home(bed: &Bed) -> Result<std::path::PathBuf> {
     let home = bed.folder("queue")?;
-    piton_store::SqliteStore::create_if_missing(&home, piton_core::name::NameRange::ALONE)?;
+    crate::fill::create(&home)?;
     fs::File::open(&home)?.sync_all()?;
     Ok(home)
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use piton_core::id::StreamId;
-use piton_store::Store as _;
 
 use crate::bed::Bed;
 use crate::figure::Figure;
@@ -30,7 +29,7 @@ pub(super) fn in_process(bed: &Bed) -> Result<Vec<Figure>> {
         let flush = floor.flush()?;
         let before_it = written_back(&home)?;
         let before = Instant::now();
-        fill::log(&store, number)?;
+        fill::log(&*store, number)?;
         let took = before.elapsed();
         if written_back(&home)? == before_it {
             commits.push(took);

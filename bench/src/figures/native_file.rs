@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use piton_core::id::CommandId;
-use piton_store::Store as _;
 use uuid::Uuid;
 
 use super::paired_unit::PairedUnit;

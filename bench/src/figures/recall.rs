@@ -9,7 +9,6 @@ use std::time::Instant;
 use piton_core::Command;
 use piton_core::id::CommandId;
 use piton_core::memory::{Memory, MemoryKind};
-use piton_store::{SqliteStore, Store as _};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -92,7 +91,7 @@ fn project(bed: &Bed, memories: usize) -> Result<PathBuf> {
     let folder = bed.project(&format!("memories-{memories}"))?;
     let home = folder.join(".piton");
     fs::create_dir(&home)?;
-    SqliteStore::create_if_missing(&home, piton_core::name::NameRange::ALONE)?;
+    fill::create(&home)?;
     let store = fill::open(&home)?;
     let numbers: Vec<usize> = (0..memories).collect();
     for chunk in numbers.chunks(CHUNK) {

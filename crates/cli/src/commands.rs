@@ -1106,7 +1106,7 @@ fn run_store_command(
             if output.json {
                 output.print_json(&serde_json::json!({
                     "path": info.path, "bytes": info.bytes, "wal_bytes": info.wal_bytes,
-                    "schema_version": info.schema_version, "sqlite_version": info.sqlite_version,
+                    "schema_version": info.schema_version, "sqlite_version": info.database_version,
                     "events": info.events, "streams": info.streams, "runs": info.runs, "entries": info.entries,
                 }));
             } else {
@@ -1120,7 +1120,7 @@ fn run_store_command(
                     format_count(info.runs, "run"),
                     format_count(info.entries, "entry"),
                     info.schema_version,
-                    info.sqlite_version
+                    info.database_version
                 ));
             }
             Ok(CommandExit::Done)

@@ -289,6 +289,7 @@ impl From<StoreFault> for Failure {
                 "store.network",
                 "keep the project on a local disk, or name another folder with PITON_PROJECT",
             ),
+            FaultKind::UnknownBackend => ("usage", "name a folder"),
             FaultKind::Flush => (
                 "store.fault",
                 "see that the disk is well, then repeat the command; `piton journal verify` tells what is there",

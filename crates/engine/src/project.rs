@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use piton_store::{StoreAddress, StoreFault};
+
 use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git;
@@ -88,6 +90,15 @@ impl Project {
     #[must_use]
     pub fn exists(&self) -> bool {
         self.home.join("journal.db").exists()
+    }
+
+    /// Where the store of the project lies.
+    ///
+    /// # Errors
+    ///
+    /// When no back end knows such an address.
+    pub fn store_address(&self) -> Result<StoreAddress, StoreFault> {
+        StoreAddress::parse(self.home.as_os_str())
     }
 
     /// Makes `.piton/`, if it is not there; whether it was made.

@@ -64,7 +64,7 @@ use piton_core::{
 };
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::plan_format;
-use piton_store::{CommitError, LEASE_TTL_S, Store as _};
+use piton_store::{CommitError, LEASE_TTL_S};
 
 use self::active_work::{ActiveWork, ActiveWorks, GitCallEnd, WorkPurpose, WorkStopCause};
 use self::agent::EndedAgent;

@@ -10,8 +10,7 @@ use piton_core::{
     CallerFacts, Command, CommandId, DecisionRow, HolderLiveness, Need, Rows, RunId, RunRow,
 };
 use piton_store::{
-    Clock, CommitError, CommitOutcome, SqliteStore, Store as _, StoreAccess, StoreOptions,
-    SystemClock,
+    Clock, CommitError, CommitOutcome, Store, StoreAccess, StoreOptions, SystemClock,
 };
 
 use crate::failure::Failure;
@@ -34,7 +33,7 @@ pub struct Session<'w> {
     /// The project.
     pub project: Project,
     /// The project's store.
-    pub store: SqliteStore,
+    pub store: Box<dyn Store>,
 }
 
 /// A clock that always says the same, for tests.
@@ -88,7 +87,9 @@ impl<'w> Session<'w> {
         if access == StoreAccess::ReadWrite {
             world.check_write_allowed(&project)?;
         }
-        let store = SqliteStore::open(&project.home, store_options(world, access))?;
+        let store = project
+            .store_address()?
+            .open(store_options(world, access))?;
         Ok(Some(Self {
             world,
             project,
@@ -127,9 +128,9 @@ impl<'w> Session<'w> {
     ) -> Result<Self, Failure> {
         world.check_write_allowed(&project)?;
         project.create()?;
-        let made =
-            SqliteStore::create_if_missing(&project.home, naming_of_project(world, &project))?;
-        let store = SqliteStore::open(&project.home, store_options(world, StoreAccess::ReadWrite))?;
+        let address = project.store_address()?;
+        let made = address.create_if_missing(naming_of_project(world, &project))?;
+        let store = address.open(store_options(world, StoreAccess::ReadWrite))?;
         if made {
             told(&format!("keeping progress in {}", project.home.display()));
         }

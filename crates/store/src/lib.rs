@@ -3,10 +3,12 @@
 //! There is one way to write history, [`Store::commit`], and one to read rows,
 //! [`Store::load_rows`]. Two implementations pass the same contract: [`SqliteStore`],
 //! durable, for every process of a machine, and [`MemoryStore`], for tests and
-//! simulations. What the rows mean: see `piton_core`. How they are stored, to
+//! simulations. A [`StoreAddress`] chooses one of those that are kept, so that the
+//! crates above know [`Store`] alone. What the rows mean: see `piton_core`. How they are stored, to
 //! the byte: see `docs/formats/journal.md`.
 
 mod audit;
+mod backend;
 mod clock;
 pub mod failpoint;
 mod memory;
@@ -14,13 +16,12 @@ mod seal;
 mod sqlite;
 mod store;
 
+pub use backend::StoreAddress;
 pub use clock::{Clock, SystemClock};
 pub use memory::MemoryStore;
 pub use seal::LEASE_TTL_S;
-pub use sqlite::{
-    RestoreReport, SCHEMA_VERSION, SqliteStore, StoreAccess, StoreInfo, StoreOptions,
-};
+pub use sqlite::{SCHEMA_VERSION, SqliteStore};
 pub use store::{
-    CommitError, CommitOutcome, Cursor, Damage, FaultKind, Store, StoreFault, StreamHead,
-    VerifyReport,
+    CommitError, CommitOutcome, Cursor, Damage, FaultKind, RestoreReport, Store, StoreAccess,
+    StoreFault, StoreInfo, StoreOptions, StreamHead, VerifyReport,
 };

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -22,8 +23,10 @@ use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::seal::{
     Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event, seconds_after,
 };
+use crate::sqlite::SCHEMA_VERSION;
 use crate::store::{
-    CommitError, CommitOutcome, Cursor, Store, StoreFault, StreamHead, VerifyReport,
+    CommitError, CommitOutcome, Cursor, FaultKind, Store, StoreFault, StoreInfo, StreamHead,
+    VerifyReport,
 };
 
 /// A store in memory. Clones share what is stored.
@@ -266,5 +269,44 @@ impl Store for MemoryStore {
         audit.check_heads(&heads);
         kept.tables.iter().for_each(|(_, row)| audit.check_row(row));
         Ok(audit.finish())
+    }
+
+    fn rebuild_views(&self) -> Result<bool, StoreFault> {
+        let mut kept = self.lock_state();
+        let mut tables = Tables::default();
+        for record in kept.streams.values().flatten() {
+            let Ok(event) = record.decode_event() else {
+                return Ok(false);
+            };
+            tables.fold(&event, &record.stamp);
+        }
+        kept.tables = tables;
+        Ok(true)
+    }
+
+    fn info(&self) -> Result<StoreInfo, StoreFault> {
+        let kept = self.lock_state();
+        let count = |counted: usize| counted as u64;
+        Ok(StoreInfo {
+            path: PathBuf::from("memory"),
+            bytes: 0,
+            wal_bytes: 0,
+            schema_version: SCHEMA_VERSION,
+            database_version: String::new(),
+            events: kept
+                .streams
+                .values()
+                .map(|records| count(records.len()))
+                .sum(),
+            streams: count(kept.streams.len()),
+            runs: count(kept.tables.runs().count()),
+            entries: count(kept.tables.entries().count()),
+            copy: false,
+        })
+    }
+
+    fn backup(&self, to: &Path) -> Result<VerifyReport, StoreFault> {
+        let what = format!("cannot copy a store in memory to {}", to.display());
+        Err(StoreFault::without_source(FaultKind::Io, what))
     }
 }

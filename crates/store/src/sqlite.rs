@@ -21,6 +21,7 @@ mod trace;
 mod verify;
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,22 +31,22 @@ use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::Record;
 use piton_core::name::NameRange;
 use piton_core::recall::{CandidateSet, Query};
-use piton_core::redact::Redactor;
 use piton_core::{CallerFacts, Command, Need, Rows};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use tempfile::TempDir;
 
-pub use self::backup::{RestoreReport, StoreInfo};
 use self::commit::CommitTransaction;
 use self::fault::{io_fault, is_access_fault, is_in_doubt, sqlite_fault};
 use self::files::{FileIdentity, StorePaths, WriterBarrier, WriterQueue};
 pub use self::schema::SCHEMA_VERSION;
 use self::schema::{BUSY_TIMEOUT, OpenDatabase, check_version, connect, ensure_wal, migrate};
-use crate::clock::{Clock, SystemClock, truncate_to_micros};
+use crate::backend::Backend;
+use crate::clock::truncate_to_micros;
 use crate::failpoint;
 use crate::seal::seconds_after;
 use crate::store::{
-    CommitError, CommitOutcome, Cursor, FaultKind, Store, StoreFault, StreamHead, VerifyReport,
+    CommitError, CommitOutcome, Cursor, FaultKind, Store, StoreAccess, StoreFault, StoreInfo,
+    StoreOptions, StreamHead, VerifyReport,
 };
 
 /// The log is written back to the database when it holds so many pages: half
@@ -58,62 +59,14 @@ const WAL_PAGES_MAX: u32 = 128;
 /// off at once: thousands of memories that were imported, say.
 const WAL_PAGES_LONG: u32 = 1_024;
 
-/// What a store is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreAccess {
-    /// To read: no byte of the database or of its log is changed.
-    ReadOnly,
-    /// To read the journal and nothing else, also one that a newer piton
-    /// wrote: the columns of its two tables never change.
-    JournalOnly,
-    /// To read and to write.
-    ReadWrite,
-}
-
-/// How a store is opened.
-pub struct StoreOptions {
-    /// What takes secrets out of everything that is stored.
-    pub redactor: Redactor,
-    /// Where the time comes from.
-    pub clock: Arc<dyn Clock>,
-    /// What for.
-    pub access: StoreAccess,
-}
-
-impl StoreOptions {
-    /// To read and write, by the machine's clock.
-    #[must_use]
-    pub fn new(redactor: Redactor) -> Self {
-        Self {
-            redactor,
-            clock: Arc::new(SystemClock),
-            access: StoreAccess::ReadWrite,
-        }
-    }
-
-    /// To read only, by the machine's clock.
-    #[must_use]
-    pub fn read_only() -> Self {
-        Self {
-            access: StoreAccess::ReadOnly,
-            ..Self::new(Redactor::rules_only())
-        }
-    }
-
-    /// The same with another clock.
-    #[must_use]
-    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock, ..self }
-    }
-}
-
-impl fmt::Debug for StoreOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("access", &self.access)
-            .finish_non_exhaustive()
-    }
-}
+/// Stores on SQLite: the place is the folder of `journal.db`.
+pub(crate) const BACKEND: Backend = Backend {
+    scheme: "sqlite",
+    form: "sqlite:FOLDER",
+    create_if_missing: |place, naming| SqliteStore::create_if_missing(Path::new(place), naming),
+    open: |place, options| Ok(Box::new(SqliteStore::open(Path::new(place), options)?)),
+    restore: |from, place| SqliteStore::restore(from, Path::new(place)),
+};
 
 /// A store on SQLite, as one process has it open.
 pub struct SqliteStore {
@@ -320,6 +273,28 @@ impl SqliteStore {
         self.check_identity()?;
         let answer = inner.connection.transaction().and_then(|tx| read(&tx));
         answer.map_err(|error| sqlite_fault("read", &self.place.db, error))
+    }
+
+    /// Changes the store in one transaction, in the queue of writers.
+    fn write_in_turn<T>(
+        &self,
+        write: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreFault> {
+        let mut inner = self.lock_inner()?;
+        let Inner {
+            connection, queue, ..
+        } = &mut *inner;
+        let turn = self.require_queue(queue)?.wait_for_turn()?;
+        self.check_identity()?;
+        let written = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|tx| {
+                let written = write(&tx)?;
+                tx.commit()?;
+                Ok(written)
+            });
+        drop(turn);
+        written.map_err(|error| self.write_fault(error))
     }
 
     fn write_fault(&self, error: rusqlite::Error) -> StoreFault {
@@ -545,5 +520,31 @@ impl Store for SqliteStore {
         // A connection of its own: it takes its time, and commits go on.
         let connected = connect(&self.database_path(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         verify::verify_database(&connected.connection, &self.place.db)
+    }
+
+    fn rebuild_views(&self) -> Result<bool, StoreFault> {
+        self.write_in_turn(|connection| refold::refold_views(connection))
+    }
+
+    fn info(&self) -> Result<StoreInfo, StoreFault> {
+        let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
+        let [events, streams, runs, entries] = self.read_in_transaction(journal::count_contents)?;
+        Ok(StoreInfo {
+            path: self.place.db.clone(),
+            bytes: size(&self.place.db),
+            wal_bytes: size(&self.place.wal_path()),
+            schema_version: SCHEMA_VERSION,
+            database_version: rusqlite::version().to_owned(),
+            events,
+            streams,
+            runs,
+            entries,
+            copy: self.copy.is_some(),
+        })
+    }
+
+    fn backup(&self, to: &Path) -> Result<VerifyReport, StoreFault> {
+        self.check_identity()?;
+        backup::backup_database(&self.database_path(), to)
     }
 }

@@ -2,18 +2,23 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::{DecodedRecord, Hash, Record};
 use piton_core::recall::{CandidateSet, Query};
+use piton_core::redact::Redactor;
 use piton_core::{CallerFacts, Command, Need, Refusal, Rows};
 use thiserror::Error;
+
+use crate::clock::{Clock, SystemClock};
 
 /// Keeps the journal durably and in order, with the read tables beside it.
 ///
 /// Every implementation passes the same contract suite.
-pub trait Store: Send + Sync {
+pub trait Store: fmt::Debug + Send + Sync {
     /// Decides `command` on the rows as they are now, and stores the answer.
     ///
     /// All of its events are stored or none is; on stable storage when this
@@ -102,6 +107,124 @@ pub trait Store: Send + Sync {
     ///
     /// When the store cannot be read at all; damage is an answer, not an error.
     fn verify(&self) -> Result<VerifyReport, StoreFault>;
+
+    /// Folds the whole journal into the views anew. False, and the rows stay as
+    /// they are, where an event cannot be understood: `verify` names it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read or written.
+    fn rebuild_views(&self) -> Result<bool, StoreFault>;
+
+    /// How large the store is, and what it is made of.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn info(&self) -> Result<StoreInfo, StoreFault>;
+
+    /// Copies the store, as of one moment, into a file that is not there yet;
+    /// others may go on writing. The copy is durable when this returns.
+    ///
+    /// What is damaged is copied as it is: the report is that on the copy.
+    ///
+    /// # Errors
+    ///
+    /// When `to` is there already, or cannot be written.
+    fn backup(&self, to: &Path) -> Result<VerifyReport, StoreFault>;
+}
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreAccess {
+    /// To read: no byte of the store is changed.
+    ReadOnly,
+    /// To read the journal and nothing else, also one that a newer piton
+    /// wrote: the columns of its two tables are only ever added to.
+    JournalOnly,
+    /// To read and to write.
+    ReadWrite,
+}
+
+/// How a store is opened.
+pub struct StoreOptions {
+    /// What takes secrets out of everything that is stored.
+    pub redactor: Redactor,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// What for.
+    pub access: StoreAccess,
+}
+
+impl StoreOptions {
+    /// To read and write, by the machine's clock.
+    #[must_use]
+    pub fn new(redactor: Redactor) -> Self {
+        Self {
+            redactor,
+            clock: Arc::new(SystemClock),
+            access: StoreAccess::ReadWrite,
+        }
+    }
+
+    /// To read only, by the machine's clock.
+    #[must_use]
+    pub fn read_only() -> Self {
+        Self {
+            access: StoreAccess::ReadOnly,
+            ..Self::new(Redactor::rules_only())
+        }
+    }
+
+    /// The same with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+}
+
+impl fmt::Debug for StoreOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How large a store is, and what it is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreInfo {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// The size of its write-ahead log.
+    pub wal_bytes: u64,
+    /// The version of its tables.
+    pub schema_version: u32,
+    /// The version of the database program below it.
+    pub database_version: String,
+    /// Events in all streams.
+    pub events: u64,
+    /// Streams.
+    pub streams: u64,
+    /// Runs.
+    pub runs: u64,
+    /// Entries of the sessions.
+    pub entries: u64,
+    /// Whether a private copy is read, because the folder cannot be written.
+    pub copy: bool,
+}
+
+/// What a restore did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// Where the store lies that is in place now.
+    pub path: PathBuf,
+    /// Where the store that was there before is kept; none when there was none.
+    pub kept: Option<PathBuf>,
+    /// What was found in the backup.
+    pub verdict: VerifyReport,
 }
 
 /// What a successful commit stored.
@@ -168,6 +291,8 @@ pub enum FaultKind {
     Newer,
     /// It lies on a file system on which locks do not hold.
     NetworkFileSystem,
+    /// Its address names a kind of store that does not exist.
+    UnknownBackend,
     /// A flush failed: what this process wrote last is in doubt, and the
     /// process must not go on with it.
     Flush,

@@ -130,7 +130,7 @@ pub fn prepare_project(
     session: &Session<'_>,
     tokens_max: usize,
 ) -> Result<PreparedContext, StoreFault> {
-    let store = &session.store;
+    let store = &*session.store;
     let rows = store.load_rows(&[Need::Memories(Some(MemoryKind::Guardrail)), Need::Blockers])?;
     let mut guardrails: Vec<&MemoryRow> = followed_memories(&rows.tables).collect();
     guardrails.sort_by_key(|row| std::cmp::Reverse(row.position));

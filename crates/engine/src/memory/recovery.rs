@@ -56,7 +56,7 @@ pub fn plan_recovery(
 ) -> Result<Recovery, Failure> {
     let workspace = git::describe_unfinished(session.world, work_tree).unwrap_or_default();
     Ok(plan_recovery_in_store(
-        &session.store,
+        &*session.store,
         ended,
         &workspace,
         now,

@@ -25,7 +25,6 @@ use piton_formats::merge::{MergeVersions, merge_preferring_ours};
 use piton_formats::plan_file::{PlanFile, ShownRun};
 use piton_formats::plan_format::PlanPlace;
 use piton_formats::registry::plan_format;
-use piton_store::Store as _;
 
 use self::import::PlanFileImport;
 pub(crate) use self::notices::{

@@ -23,7 +23,6 @@ use piton_core::native_file::NativeFileRow;
 use piton_core::{Command, DecisionChoice, DecisionRow, Need, RunId, StreamId, Tables, Verb};
 use piton_formats::native_file::{Detection, FileContents, FileContext, ShownRow};
 use piton_formats::problem::Problem;
-use piton_store::Store as _;
 use serde::{Deserialize, Serialize};
 
 pub use piton_formats::project_format::ProjectFile;

@@ -392,7 +392,7 @@ impl Runner<'_, '_> {
             blockers: BlockerScope::Item,
             rule_texts: &rule_texts,
         };
-        let prepared = preparation::prepare_item(&self.session.store, &request)?;
+        let prepared = preparation::prepare_item(&*self.session.store, &request)?;
         memories.extend(prepared.carried_memory_ids().map(str::to_owned));
         let item = self.lp.tables().item(*run, node);
         for id in remembered_evidence(item, *role) {

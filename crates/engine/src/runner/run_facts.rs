@@ -4,7 +4,6 @@ use piton_core::checkout::Checkout;
 use piton_core::{
     Actor, CallerFacts, DecisionId, HolderLiveness, Need, Node, RunId, RunRow, StreamId, Tables,
 };
-use piton_store::Store as _;
 
 use crate::failure::Failure;
 use crate::failure::notice::Notice;

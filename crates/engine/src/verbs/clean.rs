@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use piton_core::lane::TargetRow;
 use piton_core::{Event, Need, Node, RunRow, RunState, StreamId};
-use piton_store::Store as _;
 use serde::Serialize;
 
 use super::NoticeSink;

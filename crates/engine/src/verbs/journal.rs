@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use piton_core::amount::parse_duration;
 use piton_core::journal::Record;
-use piton_store::{Cursor, Store as _, VerifyReport};
+use piton_store::{Cursor, VerifyReport};
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -67,5 +67,5 @@ fn prepare_item(
         blockers: BlockerScope::Project,
         rule_texts: &rule_texts,
     };
-    Ok(preparation::prepare_item(&session.store, &request)?)
+    Ok(preparation::prepare_item(&*session.store, &request)?)
 }

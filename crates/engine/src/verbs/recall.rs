@@ -24,5 +24,5 @@ pub fn recall(world: &World, text: &str, now: Option<Timestamp>) -> Result<Recal
         return Ok(RecallResults::default());
     };
     let now = now.unwrap_or_else(|| world.now());
-    Ok(recall::recall_memories(&session.store, text, now)?)
+    Ok(recall::recall_memories(&*session.store, text, now)?)
 }

@@ -516,7 +516,7 @@ fn collect_observations(
 /// Blocked tasks that nothing has completed since and that were not left out,
 /// the oldest first.
 fn collect_unresolved(session: &Session<'_>, tables: &Tables) -> Result<Vec<EntryRow>, Failure> {
-    let mut unresolved: Vec<EntryRow> = unresolved_blockers(&session.store, tables)?
+    let mut unresolved: Vec<EntryRow> = unresolved_blockers(&*session.store, tables)?
         .into_iter()
         .flat_map(|row| row.entries.clone())
         .collect();

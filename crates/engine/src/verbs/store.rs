@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_store::{SqliteStore, StoreAccess, StoreInfo};
+use piton_store::{StoreAccess, StoreInfo};
 
 use super::journal::missing_store_failure;
 use crate::failure::{Failure, unwritable_file};
@@ -74,7 +74,7 @@ pub fn restore(world: &World, from: &Path) -> Result<RestoredStore, Failure> {
     }
     refuse_live(world, &project)?;
     project.create()?;
-    let restored = SqliteStore::restore(&from, &project.home)?;
+    let restored = project.store_address()?.restore(&from)?;
     // The files show another journal now: they may go back. What a file of the
     // project has that this journal does not know is taken in again.
     crate::native_files::synced_file::reset_all_positions(
@@ -83,7 +83,7 @@ pub fn restore(world: &World, from: &Path) -> Result<RestoredStore, Failure> {
     )
     .map_err(|error| unwritable_file(&project.home, error))?;
     Ok(RestoredStore {
-        store: project.home.join("journal.db"),
+        store: restored.path,
         kept: restored.kept,
     })
 }
@@ -94,8 +94,8 @@ fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
         return Ok(());
     }
     // A store that cannot be read has no runner either.
-    let Ok(store) = SqliteStore::open(&project.home, store_options(world, StoreAccess::ReadOnly))
-    else {
+    let options = store_options(world, StoreAccess::ReadOnly);
+    let Ok(store) = project.store_address()?.open(options) else {
         return Ok(());
     };
     let session = Session {

@@ -16,118 +16,44 @@ use super::schema::{check_version, connect, flush_file, remove_leftovers, tempor
 use super::{SqliteStore, verify};
 use crate::clock::{Clock, SystemClock};
 use crate::failpoint;
-use crate::store::{FaultKind, StoreFault, VerifyReport};
+use crate::store::{FaultKind, RestoreReport, StoreFault, VerifyReport};
 
-/// How large a store is, and what it is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreInfo {
-    /// The database.
-    pub path: PathBuf,
-    /// Its size.
-    pub bytes: u64,
-    /// The size of its write-ahead log.
-    pub wal_bytes: u64,
-    /// The version of its tables.
-    pub schema_version: u32,
-    /// The version of SQLite.
-    pub sqlite_version: String,
-    /// Events in all streams.
-    pub events: u64,
-    /// Streams.
-    pub streams: u64,
-    /// Runs.
-    pub runs: u64,
-    /// Entries of the sessions.
-    pub entries: u64,
-    /// Whether a private copy is read, because the folder cannot be written.
-    pub copy: bool,
-}
-
-/// What [`SqliteStore::restore`] did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RestoreReport {
-    /// Where the store that was there before is kept; none when there was none.
-    pub kept: Option<PathBuf>,
-    /// What was found in the backup.
-    pub verdict: VerifyReport,
+/// Copies the database at `from` into a file that is not there yet: see
+/// [`crate::Store::backup`]. The copy is one file without a log.
+pub(super) fn backup_database(from: &Path, to: &Path) -> Result<VerifyReport, StoreFault> {
+    let taken = || {
+        StoreFault::without_source(
+            FaultKind::Io,
+            format!("there is a file at {} already", to.display()),
+        )
+    };
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(taken());
+    }
+    let dir = match to.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        Some(_) | None => Path::new("."),
+    };
+    let new = dir.join(format!(".journal-{}.new", Uuid::now_v7()));
+    let made = copy_database(from, &new).and_then(|()| {
+        let verdict = verify_database_file(&new)?;
+        failpoint::point("backup.copied");
+        flush_file(&new)?;
+        failpoint::point("backup.before-link");
+        if !link_without_replacing(&new, to)? {
+            return Err(taken());
+        }
+        failpoint::point("backup.linked");
+        sync_dir(dir)?;
+        Ok(verdict)
+    });
+    if made.is_err() {
+        remove_database_files(&new);
+    }
+    made
 }
 
 impl SqliteStore {
-    /// How large the store is, and what it is made of.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read.
-    pub fn info(&self) -> Result<StoreInfo, StoreFault> {
-        let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
-        let counted = self.read_in_transaction(|connection| {
-            let sql = "SELECT (SELECT ifnull(sum(count), 0) FROM streams), (SELECT count(*) FROM streams), \
-                       (SELECT count(*) FROM runs), (SELECT count(*) FROM entries)";
-            connection.query_row(sql, [], |row| Ok([0, 1, 2, 3].map(|column| row.get::<_, i64>(column))))
-        })?;
-        let mut numbers = [0; 4];
-        for (number, counted) in numbers.iter_mut().zip(counted) {
-            let counted = counted.map_err(|error| sqlite_fault("read", &self.place.db, error))?;
-            *number = u64::try_from(counted).unwrap_or(0);
-        }
-        let [events, streams, runs, entries] = numbers;
-        Ok(StoreInfo {
-            path: self.place.db.clone(),
-            bytes: size(&self.place.db),
-            wal_bytes: size(&self.place.wal_path()),
-            schema_version: super::SCHEMA_VERSION,
-            sqlite_version: rusqlite::version().to_owned(),
-            events,
-            streams,
-            runs,
-            entries,
-            copy: self.copy.is_some(),
-        })
-    }
-
-    /// Copies the store, as of one moment, into a file that is not there yet;
-    /// others may go on writing. The copy is one file without a log, durable
-    /// when this returns.
-    ///
-    /// What is damaged is copied as it is: the verdict is that on the copy.
-    ///
-    /// # Errors
-    ///
-    /// When `to` is there already, or cannot be written.
-    pub fn backup(&self, to: &Path) -> Result<VerifyReport, StoreFault> {
-        self.check_identity()?;
-        let taken = || {
-            StoreFault::without_source(
-                FaultKind::Io,
-                format!("there is a file at {} already", to.display()),
-            )
-        };
-        if fs::symlink_metadata(to).is_ok() {
-            return Err(taken());
-        }
-        let dir = match to.parent() {
-            Some(dir) if !dir.as_os_str().is_empty() => dir,
-            Some(_) | None => Path::new("."),
-        };
-        let new = dir.join(format!(".journal-{}.new", Uuid::now_v7()));
-        let made = copy_database(&self.database_path(), &new).and_then(|()| {
-            let verdict = verify_database_file(&new)?;
-            failpoint::point("backup.copied");
-            flush_file(&new)?;
-            failpoint::point("backup.before-link");
-            if !link_without_replacing(&new, to)? {
-                return Err(taken());
-            }
-            failpoint::point("backup.linked");
-            sync_dir(dir)?;
-            Ok(verdict)
-        });
-        if made.is_err() {
-            remove_database_files(&new);
-        }
-        made
-    }
-
     /// Puts a backup in the place of the store in `dir`, or where there is
     /// none. The backup is verified first; the present store is kept beside
     /// under a dated name. Both are whole files: after a crash at any moment
@@ -198,7 +124,11 @@ fn restore_locked(
         // Only now may others open what lies there.
         drop(connection);
     }
-    Ok(RestoreReport { kept, verdict })
+    Ok(RestoreReport {
+        path: place.db.clone(),
+        kept,
+        verdict,
+    })
 }
 
 fn in_use_fault(place: &StorePaths) -> StoreFault {

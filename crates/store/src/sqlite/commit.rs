@@ -13,13 +13,13 @@ use piton_core::{
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
+use super::fault;
 use super::journal::{append_events, events_of_command, parse_head, upsert_head};
 use super::load::{LoadedRows, load_keys, load_rows};
 use super::rows::{RowWriter, to_sqlite_integer};
-use super::{StoreOptions, fault};
 use crate::failpoint;
 use crate::seal::{Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event};
-use crate::store::{CommitError, CommitOutcome, FaultKind, StoreFault};
+use crate::store::{CommitError, CommitOutcome, FaultKind, StoreFault, StoreOptions};
 
 /// So many rows are changed at a time.
 const CHANGES_MAX: usize = 64;

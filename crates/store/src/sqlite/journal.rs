@@ -67,6 +67,16 @@ pub(super) fn count_events(connection: &Connection, stream: &StreamId) -> Result
     Ok(count.unwrap_or(0))
 }
 
+/// How many events, streams, runs and entries there are.
+pub(super) fn count_contents(connection: &Connection) -> Result<[u64; 4]> {
+    let sql = "SELECT (SELECT ifnull(sum(count), 0) FROM streams), (SELECT count(*) FROM streams), \
+               (SELECT count(*) FROM runs), (SELECT count(*) FROM entries)";
+    connection.query_row(sql, [], |row| {
+        let count = |column| unsigned_column(row, column);
+        Ok([count(0)?, count(1)?, count(2)?, count(3)?])
+    })
+}
+
 /// Stores a head, and gives its number.
 pub(super) fn upsert_head(
     connection: &Connection,

@@ -13,11 +13,11 @@ use super::rows::{RowWriter, TABLES};
 
 /// Folds the whole journal into the tables of the views.
 ///
-/// Where an event cannot be understood the rows stay as they are: they know
-/// what it said, and `verify` names it.
-pub(super) fn refold_views(connection: &Connection) -> Result<()> {
+/// False where an event cannot be understood. The rows then stay as they are: they
+/// know what it said, and `verify` names it.
+pub(super) fn refold_views(connection: &Connection) -> Result<bool> {
     let Some(fold) = fold_journal(connection)? else {
-        return Ok(());
+        return Ok(false);
     };
     for table in TABLES.iter() {
         connection.execute(&format!("DELETE FROM {}", table.name), [])?;
@@ -30,7 +30,8 @@ pub(super) fn refold_views(connection: &Connection) -> Result<()> {
     for (key, row) in fold.iter() {
         writer.update_row(key, None, Some(row))?;
     }
-    writer.finish()
+    writer.finish()?;
+    Ok(true)
 }
 
 fn fold_journal(connection: &Connection) -> Result<Option<Tables>> {

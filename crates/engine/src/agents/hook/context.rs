@@ -83,7 +83,7 @@ fn context_of_node(
         blockers,
         rule_texts: &rule_texts,
     };
-    let mut prepared = preparation::prepare_item(&session.store, &request)?;
+    let mut prepared = preparation::prepare_item(&*session.store, &request)?;
     prepared.item = truncate_chars(called, 60);
     let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
     let item = rows.tables.item(run, node);

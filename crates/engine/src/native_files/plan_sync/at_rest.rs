@@ -1,7 +1,6 @@
 //! The file of the plan of a run that no runner works on.
 
 use piton_core::{RunRow, StreamId};
-use piton_store::Store as _;
 
 use super::{PlanSync, load_plan_rows, settle_superseded_questions};
 use crate::failure::Failure;

@@ -13,7 +13,6 @@ use piton_formats::plan_format::PlanKind;
 use piton_formats::project_format::ProjectFile;
 use piton_formats::registry::plan_kind;
 use piton_formats::title::criteria_of_item;
-use piton_store::Store as _;
 
 use crate::config::{Config, ShownAttempts};
 use crate::failure::Failure;
