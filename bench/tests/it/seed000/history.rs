@@ -15,6 +15,7 @@ use piton_core::prepare::{PreparedContext, Section};
 use piton_core::recover::{Advice, AdviceKind, FailureContext, Recovery, Rule, choose_recovery};
 use piton_core::{AttemptId, AttemptRow, Command, DecodedRecord, Event, Need, Node, RunId};
 use piton_engine::memory::preparation::{self, BlockerScope, PrepareRequest};
+use piton_store::Store as _;
 use piton_testkit::chance::Chance;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
