@@ -130,7 +130,7 @@ fn failures(root: &Path) -> Result<String, String> {
     };
     let source = read(crate::tidy::CODES)?;
     let mut text = format!(
-        "# Failures\n\n{NOTE}\n\nEvery failure has a code. It stands in brackets behind the message; with `--json` the failure is an object on stderr, `{{\"error\": {{\"code\", \"message\", \"causes\", \"hint\", \"exit\"}}}}`, with `\"problems\"` in it where files have mistakes: the same objects as `piton plan check --json` prints.\n\n| code | exit status | what happened |\n|---|---|---|\n"
+        "# Failures\n\n{NOTE}\n\nEvery failure has a code. It stands in brackets behind the message; with `--json` the failure is an object on stderr, `{{\"schema\": \"piton.error/1\", \"error\": {{\"code\", \"message\", \"causes\", \"hint\", \"exit\"}}}}`, with `\"problems\"` in it where files have mistakes: the same objects as `piton plan check --json` prints.\n\n| code | exit status | what happened |\n|---|---|---|\n"
     );
     for (code, exit) in codes(&source) {
         let page = read(&format!("{}/{code}.md", crate::tidy::PAGES))?;

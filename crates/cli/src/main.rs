@@ -5,6 +5,9 @@
 
 mod args;
 mod commands;
+mod consent;
+mod input;
+mod invocation;
 mod logging;
 mod output;
 mod show;
@@ -20,7 +23,7 @@ use crate::args::Args;
 use crate::output::CliOutput;
 
 fn main() -> ExitCode {
-    if let Some(event) = args::parse_hook_event(std::env::args_os()) {
+    if let Some(event) = commands::hook::parse_hook_event(std::env::args_os()) {
         return commands::hook::run_hook(event.as_deref());
     }
     let args = match parse_args() {
@@ -61,17 +64,16 @@ fn run_with_config(
     output: &mut CliOutput,
 ) -> Result<CommandExit, Failure> {
     // The command that needs the configuration reports what is wrong with it.
-    let config = if args.command.is_merge_driver_run() {
-        // git starts it for each file of a merge; it looks at these files alone.
-        Config::default()
-    } else {
+    let config = if args.command.needs_config() {
         Config::load(&Project::find(world, &world.cwd)).unwrap_or_default()
+    } else {
+        Config::default()
     };
     let world = &world.with_agent_secrets(config.agent_variables());
     if let Some(path) = &args.log {
         logging::log_to_file(world, path)?;
     }
-    let exit = commands::run_command(world, args, output)?;
+    let exit = commands::run_command(world, args.command, output, Args::command)?;
     tracing::info!(exit = exit as i32, "piton ends");
     Ok(exit)
 }

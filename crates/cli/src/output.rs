@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use piton_engine::answer::{Answer, LabelledAnswer};
 use piton_engine::{CommandExit, Failure, Findings};
-use serde::Serialize;
 
 use crate::show::problems;
 
@@ -15,6 +15,9 @@ pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// Why an answer can be serialised: its keys are texts, and its numbers finite.
+const CAN_BE_JSON: &str = "what piton prints can be said in JSON";
 
 /// Where everything is printed.
 pub(crate) struct CliOutput {
@@ -40,19 +43,16 @@ impl CliOutput {
         self.write_stdout(anstream::stdout().lock(), text)
     }
 
-    /// Prints one JSON value on one line.
-    pub(crate) fn print_json_line(&mut self, value: &impl Serialize) -> OutputFlow {
-        let mut text = serde_json::to_string(value).expect("what piton prints can be said in JSON");
-        text.push('\n');
-        self.write_stdout(io::stdout().lock(), &text)
+    /// Prints an answer as JSON on one line. Nothing else prints JSON of piton's own.
+    pub(crate) fn print_answer_line(&mut self, answer: &impl Answer) -> OutputFlow {
+        let text = serde_json::to_string(&LabelledAnswer::new(answer)).expect(CAN_BE_JSON);
+        self.write_stdout(io::stdout().lock(), &(text + "\n"))
     }
 
-    /// Prints one JSON value for people to read as well.
-    pub(crate) fn print_json(&mut self, value: &impl Serialize) -> OutputFlow {
-        let mut text =
-            serde_json::to_string_pretty(value).expect("what piton prints can be said in JSON");
-        text.push('\n');
-        self.write_stdout(io::stdout().lock(), &text)
+    /// The same, for people to read as well.
+    pub(crate) fn print_answer(&mut self, answer: &impl Answer) -> OutputFlow {
+        let text = serde_json::to_string_pretty(&LabelledAnswer::new(answer)).expect(CAN_BE_JSON);
+        self.write_stdout(io::stdout().lock(), &(text + "\n"))
     }
 
     fn write_stdout(&mut self, mut stdout: impl Write, text: &str) -> OutputFlow {
@@ -119,18 +119,8 @@ impl CliOutput {
     /// Says why a command was not carried out.
     pub(crate) fn print_failure(&mut self, failure: &Failure) {
         if self.json {
-            let mut value = serde_json::json!({ "error": {
-                "code": failure.code,
-                "message": failure.message,
-                "causes": failure.causes(),
-                "hint": failure.hint,
-                "exit": failure.exit_status().code(),
-            }});
-            if let Some(findings) = &failure.findings {
-                value["error"]["problems"] = serde_json::to_value(&findings.problems)
-                    .expect("what piton prints can be said in JSON");
-            }
-            self.note(&value.to_string());
+            let text = serde_json::to_string(&LabelledAnswer::new(failure)).expect(CAN_BE_JSON);
+            self.note(&text);
             return;
         }
         if let Some(findings) = &failure.findings {

@@ -244,8 +244,12 @@ fn next_iteration(attempts: &[&AttemptRow]) -> usize {
         .count()
 }
 
+/// The name of the shape of the JSON. It is printed with it, and counts.
+pub const SCHEMA: &str = "piton.prepare/1";
+
 fn token_cost(prepared: &PreparedContext) -> usize {
     let json = serde_json::to_string(prepared).unwrap_or_default();
+    let json = format!(r#"{json}"schema":"{SCHEMA}","#);
     estimate_tokens(&json).max(estimate_tokens(&prepared.render_markdown()))
 }
 

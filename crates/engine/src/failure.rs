@@ -14,6 +14,7 @@ use piton_core::usage::Spend;
 use piton_core::{Refusal, RunRow, Verb};
 use piton_formats::problem::Problem;
 use piton_store::{CommitError, FaultKind, StoreFault};
+use serde::{Serialize, Serializer};
 
 /// What a command ends with. The same for every command; of several things the
 /// greatest is the worst.
@@ -140,11 +141,12 @@ pub struct Failure {
 }
 
 /// Problems in files, with the files, so that they can be shown side by side.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Findings {
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// The text of each file that has a problem, by the name that the problem uses.
+    #[serde(skip)]
     pub sources: BTreeMap<String, String>,
 }
 
@@ -217,6 +219,41 @@ impl Failure {
             .collect()
     }
 }
+
+/// What is answered where a verb was not carried out.
+#[derive(Serialize)]
+struct FailureAnswer<'f> {
+    error: FailureFields<'f>,
+}
+
+#[derive(Serialize)]
+struct FailureFields<'f> {
+    code: &'f str,
+    message: &'f str,
+    causes: Vec<String>,
+    hint: Option<&'f str>,
+    exit: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problems: Option<&'f [Problem]>,
+}
+
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        FailureAnswer {
+            error: FailureFields {
+                code: self.code,
+                message: &self.message,
+                causes: self.causes(),
+                hint: self.hint.as_deref(),
+                exit: self.exit_status().code(),
+                problems: self.findings.as_ref().map(|found| &*found.problems),
+            },
+        }
+        .serialize(serializer)
+    }
+}
+
+crate::name_schema!(Failure, "piton.error/1");
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -18,10 +18,12 @@
 //! | what its configuration says | [`config`] |
 //! | the store, opened for one verb | [`session`] |
 //! | the clock, the environment, and files read whole | [`world`] |
+//! | what a verb answers, as one JSON object | [`answer`] |
 //! | what is told when something is refused or fails | [`failure`] |
 //! | where tests let a process die | [`failpoint`] |
 
 pub mod agents;
+pub mod answer;
 pub mod caller;
 pub mod config;
 pub mod failpoint;

@@ -29,8 +29,10 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 
 use self::answer::ToolAnswer;
 use self::client_session::ClientSession;
+use self::read_tools::READ_TOOLS;
 use self::resources::RESOURCES;
-use self::tools::{TOOLS, Tool};
+use self::tools::Tool;
+use self::write_tools::WRITE_TOOLS;
 
 /// What an agent is told of the server as a whole, which a person started.
 const INSTRUCTIONS: &str = "piton keeps the progress and the memory of this project. \
@@ -44,6 +46,11 @@ You have been told what is known of your item: do not call `prepare`. \
 When something fails, call `recall` with the message. What the next agent must know, `learn`. \
 No person answers you now; what can wait for a person, ask with `ask` and go on. \
 At the end call `record` once, or end with the block that you were asked for.";
+
+/// The tools, in the order in which they are listed. Each stands beside its function.
+fn all_tools() -> impl Iterator<Item = &'static Tool> {
+    READ_TOOLS.iter().chain(WRITE_TOOLS)
+}
 
 /// So long is waited for what is being stored when the other side is gone.
 const LAST_WRITES: Duration = Duration::from_secs(5);
@@ -100,7 +107,7 @@ impl ServerHandler for Service {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(
-            TOOLS.iter().map(Tool::protocol_tool).collect(),
+            all_tools().map(Tool::protocol_tool).collect(),
         ))
     }
 
@@ -109,8 +116,8 @@ impl ServerHandler for Service {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
-            let known: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        let Some(tool) = all_tools().find(|tool| tool.name == request.name) else {
+            let known: Vec<&str> = all_tools().map(|tool| tool.name).collect();
             return Err(ErrorData::invalid_params(
                 format!(
                     "there is no tool `{}`; there are: {}",

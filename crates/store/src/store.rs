@@ -11,6 +11,7 @@ use piton_core::journal::{DecodedRecord, Hash, Record};
 use piton_core::recall::{CandidateSet, Query};
 use piton_core::redact::Redactor;
 use piton_core::{CallerFacts, Command, Need, Refusal, Rows};
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::clock::{Clock, SystemClock};
@@ -192,7 +193,7 @@ impl fmt::Debug for StoreOptions {
 }
 
 /// How large a store is, and what it is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoreInfo {
     /// Where it lies.
     pub path: PathBuf,
@@ -203,6 +204,7 @@ pub struct StoreInfo {
     /// The version of its tables.
     pub schema_version: u32,
     /// The version of the database program below it.
+    #[serde(rename = "sqlite_version")]
     pub database_version: String,
     /// Events in all streams.
     pub events: u64,
@@ -213,6 +215,7 @@ pub struct StoreInfo {
     /// Entries of the sessions.
     pub entries: u64,
     /// Whether a private copy is read, because the folder cannot be written.
+    #[serde(skip)]
     pub copy: bool,
 }
 
@@ -348,7 +351,7 @@ impl StdError for StoreFault {
 }
 
 /// What [`Store::verify`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyReport {
     /// How many events were read.
     pub events: u64,
@@ -361,7 +364,7 @@ pub struct VerifyReport {
 }
 
 /// One thing that is wrong with what is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// The stream, or the table.
     pub place: String,

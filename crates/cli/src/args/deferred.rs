@@ -1,9 +1,9 @@
 //! Parts of the command line that are described only when they are typed.
 
 use clap::error::Error;
-use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-/// The arguments or subcommands of a command, described when it is typed or its
+/// The arguments of a command, described when it is typed or its
 /// help is asked for: a short command does not pay for what all others take.
 #[derive(Debug)]
 pub(crate) struct Deferred<T>(pub(crate) T);
@@ -29,19 +29,5 @@ impl<T: Args> Args for Deferred<T> {
 
     fn augment_args_for_update(command: Command) -> Command {
         command.defer(T::augment_args_for_update)
-    }
-}
-
-impl<T: Subcommand> Subcommand for Deferred<T> {
-    fn augment_subcommands(command: Command) -> Command {
-        command.defer(T::augment_subcommands)
-    }
-
-    fn augment_subcommands_for_update(command: Command) -> Command {
-        command.defer(T::augment_subcommands_for_update)
-    }
-
-    fn has_subcommand(name: &str) -> bool {
-        T::has_subcommand(name)
     }
 }

@@ -1,225 +1,200 @@
-//! `piton init` and `piton files`.
+//! `piton files`.
 
-use std::io::{IsTerminal as _, Write as _};
-use std::path::Path;
+mod merge_driver;
 
-use piton_engine::verbs::files::{self, Adoption, AdoptionCount, FileStanding, Grade, ListedFile};
-use piton_engine::verbs::init::{self, InitReport, Intent};
+use std::path::{Path, PathBuf};
+
+use clap::{Args as ClapArgs, Subcommand};
+use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::verbs::files::{
+    self, CheckedFiles, ConvertedFile, FileStanding, Grade, ListedFile, ListedFiles, MigratedFiles,
+    SyncReport,
+};
+use piton_engine::verbs::init::{self, Intent};
 use piton_engine::{CommandExit, Failure, Findings, World};
 
-use super::{format_count, merge_driver};
-use crate::args::{FilesCommand, InitArgs};
+use self::merge_driver::MergeDriverCommand;
+use crate::invocation::{Invocation, TypedCommand, access_of_change};
 use crate::output::{BOLD, CliOutput, DIM, GREEN, RED, YELLOW};
+use crate::show::adoption::{TAKEN_OVER, describe_import_count, show_adoption};
+use crate::show::count::format_count;
 use crate::show::table;
 
-pub(super) fn run_init(
-    world: &World,
-    args: &InitArgs,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let looked = init::survey_project(world, &args.with)?;
-    if !output.json {
-        show_found_files(&looked, output);
-    }
-    let exit = if args.strict && !looked.is_fully_adopted() {
-        CommandExit::No
-    } else {
-        CommandExit::Done
-    };
-    if args.dry_run {
-        if output.json {
-            output.print_json(&looked);
-        } else {
-            output.note("nothing was done");
-        }
-        return Ok(exit);
-    }
-    let asks = looked.has_files_to_adopt() && !args.yes && !output.json;
-    let is_asked = asks && std::io::stdin().is_terminal();
-    if is_asked && !is_adoption_confirmed(output) {
-        output.note("nothing was done");
-        return Ok(CommandExit::No);
-    }
-    if asks && !is_asked {
-        output.note("stdin is no terminal, so piton does not ask: this goes on as with `--yes`; `--dry-run` only looks");
-    }
-    let done = init::init(world, &args.with, &mut |text| {
-        output.note(&format!("{DIM}{text}{DIM:#}"))
-    })?;
-    if output.json {
-        output.print_json(&done);
-        return Ok(exit);
-    }
-    for said in &done.said {
-        output.note(said);
-    }
-    if let Some(elsewhere) = &done.elsewhere {
-        output.warning(&elsewhere.to_string());
-    }
-    if !done.ignore.is_empty() {
-        output.note("git need not see these; add them to .gitignore if you agree:");
-        for line in &done.ignore {
-            output.note(&format!("  {line}"));
-        }
-    }
-    for name in &done.could_begin {
-        output.hint(&format!(
-            "some files of {name} are not there, and none is made; `piton init --with {name}` begins them"
-        ));
-    }
-    output.note(&describe_next_step(&done));
-    Ok(exit)
-}
-
-fn is_adoption_confirmed(output: &mut CliOutput) -> bool {
-    output.note("adopt these? [Y/n]");
-    std::io::stderr().flush().ok();
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).ok();
-    matches!(answer.trim(), "" | "y" | "Y" | "yes")
-}
-
-fn show_found_files(looked: &InitReport, output: &mut CliOutput) {
-    if looked.found.is_empty() {
-        output.note("no native files were found here");
-        return;
-    }
-    let rows = looked.found.iter().map(|found| {
-        let what = match found.intent {
-            Intent::Adopt => format!("{GREEN}adopted, and kept up to date{GREEN:#}"),
-            Intent::Begin => "kept up to date as soon as there is something to show".to_owned(),
-            Intent::Kept => "kept up to date already".to_owned(),
-            Intent::Run => "a plan".to_owned(),
-            Intent::Migrate => TAKEN_OVER.to_owned(),
-            Intent::Ask => format!("{YELLOW}cannot be read, and is asked about{YELLOW:#}"),
-            Intent::LeaveAlone => format!("{YELLOW}left alone{YELLOW:#}"),
-        };
-        let what = match &found.command {
-            Some(command) => format!("{what}: `{command}`"),
-            None => what,
-        };
-        [
-            format!("{BOLD}{}{BOLD:#}", found.path),
-            what,
-            format!("{DIM}{}{DIM:#}", found.about),
-        ]
-    });
-    output.print_data(&table::render(rows));
-    for found in &looked.found {
-        if let Some(adoption) = &found.adoption {
-            show_adoption(&found.path, adoption, output);
-        }
-    }
-}
-
-/// Says what of a file is taken, and names the first things that are not.
-fn show_adoption(file: &str, adoption: &Adoption, output: &mut CliOutput) {
-    let counts = &adoption.counts;
-    if counts.is_empty() {
-        return;
-    }
-    let taken: Vec<String> = counts.iter().map(describe_import_count).collect();
-    output.note(&format!("{file}: took {}", taken.join(", ")));
-    for count in adoption.incomplete_counts() {
-        for left in &count.first {
-            let nearest = left.nearest;
-            let nearest = nearest.map(|nearest| format!(", perhaps meant as `{nearest}`"));
-            output.note(&format!(
-                "  {YELLOW}not taken{YELLOW:#}: line {}: {}{}",
-                left.line,
-                left.text,
-                nearest.unwrap_or_default()
-            ));
-        }
-        let more = count.left - count.first.len();
-        if more > 0 {
-            let more = format!("and {more} more {}", count.what.noun(more));
-            output.note(&format!("  {YELLOW}not taken{YELLOW:#}: {more}"));
-        }
-        if let Some(hint) = count.hint {
-            output.note(&format!("  {hint}"));
-        }
-    }
-}
-
-/// `3 rules`, or `0 of 41 ticked boxes` where not all were taken.
-fn describe_import_count(count: &AdoptionCount) -> String {
-    let all = count.taken + count.left;
-    let words = count.what.noun(all);
-    match count.left {
-        0 => format!("{all} {words}"),
-        _ => format!("{} of {all} {words}", count.taken),
-    }
-}
-
-fn describe_next_step(done: &InitReport) -> String {
-    let mut found = done.found.iter();
-    let plan = found.find(|found| found.intent == Intent::Run);
-    match plan.and_then(|plan| plan.command.as_ref()) {
-        Some(command) => format!("next: `{command}`"),
-        None => "next: `piton log session_started`, or `piton run PLAN`".to_owned(),
-    }
-}
-
-pub(super) fn run_files_command(
-    world: &World,
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FilesArgs {
+    #[command(subcommand)]
     command: FilesCommand,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    match command {
-        FilesCommand::List { strict } => list_files(world, strict, output),
-        FilesCommand::Check { strict, files } => {
-            let grade = if strict {
-                Grade::Strict
-            } else {
-                Grade::Tolerant
-            };
-            Ok(check_files(world, &files, grade, output))
+}
+
+#[derive(Debug, Subcommand)]
+enum FilesCommand {
+    /// List the native files of the project, and where each stands
+    #[command(
+        after_help = "Examples:\n  piton files list\n  piton files list --json | jq -r '.files[] | select(.standing == \"asked\") | .path'"
+    )]
+    List {
+        /// End with 1 if something in the files is not taken
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Say what is wrong with native files and what of them is taken, and write nothing
+    #[command(
+        after_help = "Examples:\n  piton files check .ralph/progress.json prd.json\n  piton files check --strict sprints/2026-01-15_auth/PROGRESS.yaml"
+    )]
+    Check {
+        /// Judge them by the format to the letter; end with 1 if something is not taken
+        #[arg(long)]
+        strict: bool,
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Print the JSON Schema of a format
+    #[command(
+        after_help = "Formats: ralph-json, agent-os, sdlc, prd-features, prd-user-stories, sprint,\nsprint-progress, workflow.\n\nExample:\n  piton files schema ralph-json > progress.schema.json"
+    )]
+    Schema {
+        /// The format
+        format: String,
+    },
+    /// Take in what others wrote into native files, and bring all up to date
+    #[command(after_help = "Example:\n  piton files sync")]
+    Sync,
+    /// Print what one file says in the form of another, and what that has no place for
+    #[command(
+        after_help = "Logs: ralph-json, agent-os, ralph-progress. Plans: sprint-progress, prd-features,\nprd-user-stories, task-file, sdlc.\n\nExamples:\n  piton files convert --from prd-features --to task-file -o RALPH_TASK.md\n  piton files convert --from ralph-json --to agent-os\n  piton files convert --from agent-os --to ralph-json --input old.json -o progress.json"
+    )]
+    Convert {
+        /// The format of the file
+        #[arg(long, value_name = "FORMAT")]
+        from: String,
+        /// The format that is wanted
+        #[arg(long, value_name = "FORMAT")]
+        to: String,
+        /// The file [default: where the format keeps its file]
+        #[arg(long, value_name = "FILE")]
+        input: Option<PathBuf>,
+        /// Where to write, which must not be there yet; `-` is stdout
+        #[arg(short, long, value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+        /// Exit with status 1 when something is lost
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Take over what older layouts hold: progress.txt
+    #[command(after_help = "Example:\n  piton files migrate")]
+    Migrate,
+    /// Let git merge native files as what they are
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  piton files merge-driver install\n  piton files merge-driver uninstall"
+    )]
+    MergeDriver(MergeDriverCommand),
+}
+
+impl TypedCommand for FilesArgs {
+    const ABOUT: &'static str = "List, check, bring up to date, convert and migrate native files";
+    const AFTER_HELP: &'static str = "Examples:\n  piton files list\n  piton files check --strict .ralph/progress.json\n  piton files sync";
+
+    fn permission(&self) -> Permission {
+        match &self.command {
+            FilesCommand::List { .. } => Permission::new("piton files list", CommandAccess::Read),
+            FilesCommand::Check { .. } => Permission::new("piton files check", CommandAccess::Read),
+            FilesCommand::Schema { .. } => {
+                Permission::new("piton files schema", CommandAccess::Read)
+            }
+            FilesCommand::Sync => Permission::new("piton files sync", CommandAccess::Person),
+            FilesCommand::Convert { output, .. } => {
+                let writes = output != Path::new("-");
+                Permission::new("piton files convert", access_of_change(writes))
+            }
+            FilesCommand::Migrate => Permission::new("piton files migrate", CommandAccess::Person),
+            FilesCommand::MergeDriver(MergeDriverCommand::Install(settings)) => Permission::new(
+                "piton files merge-driver install",
+                access_of_change(!settings.dry_run),
+            ),
+            FilesCommand::MergeDriver(MergeDriverCommand::Uninstall(settings)) => Permission::new(
+                "piton files merge-driver uninstall",
+                access_of_change(!settings.dry_run),
+            ),
+            // An agent that merges is not asked who it is: git names the files.
+            FilesCommand::MergeDriver(MergeDriverCommand::Run(_)) => {
+                Permission::new("piton files merge-driver run", CommandAccess::Read)
+            }
         }
-        FilesCommand::Schema { format } => {
-            let schema = files::json_schema(&format)?;
-            let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
-            output.print_data(&format!("{text}\n"));
-            Ok(CommandExit::Done)
-        }
-        FilesCommand::Sync => sync_files(world, output),
-        FilesCommand::Convert {
-            from,
-            to,
-            input,
-            output: target,
-            strict,
-        } => {
-            let converted = files::convert(world, &from, &to, input.as_ref())?;
-            let is_no = strict && !converted.lost.is_empty();
-            show_conversion(world, &to, &converted, &target, output)?;
-            Ok(if is_no {
-                CommandExit::No
-            } else {
-                CommandExit::Done
-            })
-        }
-        FilesCommand::Migrate => migrate_files(world, output),
-        FilesCommand::MergeDriver(command) => {
-            merge_driver::run_merge_driver_command(world, &command, output)
+    }
+
+    fn needs_config(&self) -> bool {
+        // git starts it for each file of a merge; it looks at these files alone.
+        !matches!(
+            self.command,
+            FilesCommand::MergeDriver(MergeDriverCommand::Run(_))
+        )
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        match self.command {
+            FilesCommand::List { strict } => list_files(strict, call),
+            FilesCommand::Check { strict, files } => {
+                let grade = if strict {
+                    Grade::Strict
+                } else {
+                    Grade::Tolerant
+                };
+                Ok(check_files(&files, grade, call))
+            }
+            FilesCommand::Schema { format } => {
+                let schema = files::json_schema(&format)?;
+                let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+                call.output.print_data(&format!("{text}\n"));
+                Ok(CommandExit::Done)
+            }
+            FilesCommand::Sync => sync_files(call),
+            FilesCommand::Convert {
+                from,
+                to,
+                input,
+                output: target,
+                strict,
+            } => {
+                let converted = files::convert(call.world, &from, &to, input.as_ref())?;
+                let is_no = strict && !converted.lost.is_empty();
+                show_conversion(converted, &to, &target, call)?;
+                Ok(if is_no {
+                    CommandExit::No
+                } else {
+                    CommandExit::Done
+                })
+            }
+            FilesCommand::Migrate => {
+                let world = call.world;
+                let migrated = files::migrate(world, &mut |text| {
+                    call.output.note(&format!("{DIM}{text}{DIM:#}"));
+                })?;
+                call.print(&migrated, show_migrated);
+                Ok(CommandExit::Done)
+            }
+            FilesCommand::MergeDriver(command) => command.run(call),
         }
     }
 }
 
-fn list_files(world: &World, strict: bool, output: &mut CliOutput) -> Result<CommandExit, Failure> {
-    let mut listed = files::list(world)?;
-    let older = mark_older_layouts(world, &mut listed)?;
-    let is_whole = listed.iter().all(|file| file.adoption.is_complete());
-    let exit = if strict && !is_whole {
+fn list_files(strict: bool, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+    let mut listed = files::list(call.world)?;
+    let older = mark_older_layouts(call.world, &mut listed.files)?;
+    let is_whole = listed.files.iter().all(|file| file.adoption.is_complete());
+    call.print(&listed, |listed, _, output| {
+        show_files(listed, &older, output)
+    });
+    Ok(if strict && !is_whole {
         CommandExit::No
     } else {
         CommandExit::Done
-    };
-    if output.json {
-        output.print_json(&listed);
-        return Ok(exit);
-    }
-    let rows = listed.iter().map(|file| {
+    })
+}
+
+fn show_files(listed: &ListedFiles, older: &[String], output: &mut CliOutput) {
+    let rows = listed.files.iter().map(|file| {
         let standing = match (file.standing, &file.run) {
             (FileStanding::Face, _) => format!("{GREEN}kept up to date{GREEN:#}"),
             (FileStanding::Asked, _) => format!("{YELLOW}asked about, see `piton inbox`{YELLOW:#}"),
@@ -257,17 +232,17 @@ fn list_files(world: &World, strict: bool, output: &mut CliOutput) -> Result<Com
         ]
     });
     output.print_data(&table::render(rows));
-    if listed.is_empty() {
+    if listed.files.is_empty() {
         output.note("no native files were found here");
     }
-    for file in listed.iter().filter(|file| !file.adoption.is_complete()) {
+    for file in listed
+        .files
+        .iter()
+        .filter(|file| !file.adoption.is_complete())
+    {
         show_adoption(&file.path, &file.adoption, output);
     }
-    Ok(exit)
 }
-
-/// What happens to a file of an older layout.
-const TAKEN_OVER: &str = "taken over by `piton files migrate`";
 
 /// The listed files that are of an older layout. They belong to no format; what
 /// they are is said as `piton init` says it.
@@ -289,55 +264,47 @@ fn mark_older_layouts(world: &World, listed: &mut [ListedFile]) -> Result<Vec<St
     Ok(older.into_iter().map(|found| found.path).collect())
 }
 
-fn check_files(
-    world: &World,
-    paths: &[std::path::PathBuf],
-    grade: Grade,
-    output: &mut CliOutput,
-) -> CommandExit {
-    let checked = files::check(world, paths, grade);
-    let errors = checked.findings.error_count();
-    if output.json {
-        let unread: Vec<&str> = checked.unread.iter().map(|(file, _)| &**file).collect();
-        output.print_json(&serde_json::json!({
-            "files": checked.files,
-            "problems": checked.findings.problems,
-            "adopted": checked.adopted,
-            "unread": unread,
-        }));
-    } else if checked.files > 0 {
-        output.print_findings(&add_problem_paths(&checked.findings));
-        for file in &checked.adopted {
-            show_adoption(&file.file, &file.counts, output);
-        }
-        let warnings = checked.findings.problems.len() - errors;
-        let said = match (errors, warnings) {
-            (0, 0) if !checked.is_fully_adopted() => {
-                format!(
-                    "{}: no errors, and not all is taken",
-                    format_count(checked.files, "file")
-                )
-            }
-            (0, 0) => format!(
-                "{GREEN}{}: all is well{GREEN:#}",
-                format_count(checked.files, "file")
-            ),
-            (0, warnings) => format!("{}, no errors", format_count(warnings, "warning")),
-            (errors, 0) => format!("{RED}{}{RED:#}", format_count(errors, "error")),
-            (errors, warnings) => {
-                format!(
-                    "{RED}{}{RED:#}, {}",
-                    format_count(errors, "error"),
-                    format_count(warnings, "warning")
-                )
-            }
-        };
-        output.note(&said);
-    }
+fn check_files(paths: &[PathBuf], grade: Grade, call: &mut Invocation<'_>) -> CommandExit {
+    let checked = files::check(call.world, paths, grade);
+    call.print(&checked, show_checked);
     for (_, failure) in &checked.unread {
-        output.print_failure(failure);
+        call.output.print_failure(failure);
     }
     checked.exit_code(grade)
+}
+
+fn show_checked(checked: &CheckedFiles, _: &World, output: &mut CliOutput) {
+    if checked.files == 0 {
+        return;
+    }
+    let errors = checked.findings.error_count();
+    output.print_findings(&add_problem_paths(&checked.findings));
+    for file in &checked.adopted {
+        show_adoption(&file.file, &file.counts, output);
+    }
+    let warnings = checked.findings.problems.len() - errors;
+    let said = match (errors, warnings) {
+        (0, 0) if !checked.is_fully_adopted() => {
+            format!(
+                "{}: no errors, and not all is taken",
+                format_count(checked.files, "file")
+            )
+        }
+        (0, 0) => format!(
+            "{GREEN}{}: all is well{GREEN:#}",
+            format_count(checked.files, "file")
+        ),
+        (0, warnings) => format!("{}, no errors", format_count(warnings, "warning")),
+        (errors, 0) => format!("{RED}{}{RED:#}", format_count(errors, "error")),
+        (errors, warnings) => {
+            format!(
+                "{RED}{}{RED:#}, {}",
+                format_count(errors, "error"),
+                format_count(warnings, "warning")
+            )
+        }
+    };
+    output.note(&said);
 }
 
 /// The problems, each with its place in the document: in a long file a line does
@@ -352,27 +319,26 @@ fn add_problem_paths(findings: &Findings) -> Findings {
     findings
 }
 
-fn sync_files(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {
-    let synced = files::sync(world)?;
-    let waits = !synced.asked.is_empty();
-    let exit = if waits {
+fn sync_files(call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+    let synced = files::sync(call.world)?;
+    call.print(&synced, show_synced);
+    Ok(if !synced.asked.is_empty() {
         CommandExit::Waits
     } else if synced.behind.is_empty() {
         CommandExit::Done
     } else {
         CommandExit::No
-    };
-    if output.json {
-        output.print_json(&synced);
-        return Ok(exit);
-    }
+    })
+}
+
+fn show_synced(synced: &SyncReport, _: &World, output: &mut CliOutput) {
     for said in &synced.said {
         output.note(said);
     }
     for behind in &synced.behind {
         output.warning(behind);
     }
-    if waits {
+    if !synced.asked.is_empty() {
         output.warning(&format!(
             "a person is asked about {}; see `piton inbox`",
             synced.asked.join(", ")
@@ -380,58 +346,43 @@ fn sync_files(world: &World, output: &mut CliOutput) -> Result<CommandExit, Fail
     }
     match &synced.elsewhere {
         Some(elsewhere) => output.note(&elsewhere.to_string()),
-        None if exit == CommandExit::Done => output.note("all native files are up to date"),
+        None if synced.asked.is_empty() && synced.behind.is_empty() => {
+            output.note("all native files are up to date")
+        }
         None => {}
     }
-    Ok(exit)
 }
 
 fn show_conversion(
-    world: &World,
+    mut converted: ConvertedFile,
     to: &str,
-    converted: &files::ConvertedFile,
     target: &Path,
-    output: &mut CliOutput,
+    call: &mut Invocation<'_>,
 ) -> Result<(), Failure> {
-    output.print_findings(&converted.findings);
-    if target == Path::new("-") {
-        if output.json {
-            output.print_json(&serde_json::json!({
-                "text": converted.text,
-                "lost": converted.lost,
-                "problems": converted.findings.problems,
-            }));
-            return Ok(());
-        }
-        output.print_data(&converted.text);
-    } else {
-        files::write_new(world, target, &converted.text)?;
-        if output.json {
-            output.print_json(&serde_json::json!({ "lost": converted.lost }));
-        } else {
+    call.output.print_findings(&converted.findings);
+    let is_written = target != Path::new("-");
+    if is_written {
+        files::write_new(call.world, target, &converted.text)?;
+        converted.text.clear();
+    }
+    call.print(&converted, |converted, _, output| {
+        if is_written {
             output.note(&format!("wrote {}", target.display()));
+        } else {
+            output.print_data(&converted.text);
         }
-    }
-    if !converted.lost.is_empty() && !output.json {
-        output.note(&format!("{to} has no place for:"));
-        let rows = converted
-            .lost
-            .iter()
-            .map(|lost| [format!("  {}", lost.count), lost.what.clone()]);
-        output.note(table::render(rows).trim_end());
-    }
+        if !converted.lost.is_empty() {
+            output.note(&format!("{to} has no place for:"));
+            let lost = converted.lost.iter();
+            let rows = lost.map(|lost| [format!("  {}", lost.count), lost.what.clone()]);
+            output.note(table::render(rows).trim_end());
+        }
+    });
     Ok(())
 }
 
-fn migrate_files(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {
-    let migrated = files::migrate(world, &mut |text| {
-        output.note(&format!("{DIM}{text}{DIM:#}"))
-    })?;
-    if output.json {
-        output.print_json(&migrated);
-        return Ok(CommandExit::Done);
-    }
-    for file in &migrated {
+fn show_migrated(migrated: &MigratedFiles, _: &World, output: &mut CliOutput) {
+    for file in &migrated.migrated {
         let what = if file.said_something {
             let kept = match file.learnings {
                 1 => "learning-0000".to_owned(),
@@ -453,8 +404,7 @@ fn migrate_files(world: &World, output: &mut CliOutput) -> Result<CommandExit, F
             output.note(said);
         }
     }
-    if migrated.is_empty() {
+    if migrated.migrated.is_empty() {
         output.note("there is nothing of an older layout here");
     }
-    Ok(CommandExit::Done)
 }

@@ -1,16 +1,135 @@
 //! `piton hook`: events of agent programs, and the settings that name it.
 
-use std::io::{self, IsTerminal as _, Read, Write as _};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _, Read};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use piton_engine::agents::hook::settings::SettingsScope;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args as ClapArgs, Subcommand};
+use piton_engine::agents::hook::settings::{HookProgram, SettingsScope};
+use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::verbs::hook;
 use piton_engine::verbs::hook::settings::{self, HookSettingsChange, InstallAction};
-use piton_engine::{CommandExit, Failure, World};
+use piton_engine::{CommandExit, Failure, World, name_schema};
+use serde::Serialize;
 
-use crate::args::{HookCommand, HookSettings};
-use crate::output::{CliOutput, GREEN, RED};
+use crate::consent::{Consent, ask_consent, color_diff};
+use crate::invocation::{Invocation, TypedCommand, access_of_change};
+use crate::output::CliOutput;
+
+#[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct HookArgs {
+    #[command(subcommand)]
+    command: Option<HookCommand>,
+    /// What happened, in the program's word; without it, or with one that is not known, the JSON
+    /// says
+    #[arg(value_name = "EVENT")]
+    event: Option<String>,
+    /// Whatever a later program adds is no reason to fail
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+enum HookCommand {
+    /// Name piton in the hooks of an agent program; shows the change first
+    #[command(
+        after_help = "Everything else in the settings stays as it is, to the byte. It can be repeated.\n\nExamples:\n  piton hook install --agent claude\n  piton hook install --agent gemini --user --dry-run"
+    )]
+    Install(HookSettings),
+    /// Take piton out of the hooks of an agent program; shows the change first
+    #[command(
+        after_help = "What `install` did is undone to the byte; hooks of others stay.\n\nExamples:\n  piton hook uninstall --agent claude\n  piton hook uninstall --agent codex --user --yes"
+    )]
+    Uninstall(HookSettings),
+}
+
+#[derive(Debug, ClapArgs)]
+struct HookSettings {
+    /// The program
+    #[arg(long, value_parser = hook_program_parser())]
+    agent: HookProgram,
+    /// In the settings of this project; so it is without --user
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// In your own settings, for all projects
+    #[arg(long)]
+    user: bool,
+    /// Ask nothing
+    #[arg(long, short)]
+    yes: bool,
+    /// Show the change, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The programs that have hooks, each with the file of a project that names them.
+fn hook_program_parser() -> impl TypedValueParser<Value = HookProgram> {
+    let values = HookProgram::all().map(|hooks| {
+        let (title, file) = (hooks.program.called.title, hooks.project_file());
+        PossibleValue::new(hooks.program.name).help(format!("{title}: {}", file.display()))
+    });
+    PossibleValuesParser::new(values)
+        .try_map(|name| HookProgram::find(&name).ok_or("no such program"))
+}
+
+/// The event of a `piton hook EVENT`, found without looking at anything else
+/// that was typed: a program that starts its hook with an argument too many is
+/// not told so by an exit status that it takes for a refusal.
+pub(crate) fn parse_hook_event(typed: impl Iterator<Item = OsString>) -> Option<Option<String>> {
+    let mut words = typed.skip(1).filter(|word| word != "--json");
+    if words.next()? != "hook" {
+        return None;
+    }
+    let event = words.next().map(|word| word.to_string_lossy().into_owned());
+    let others = ["install", "uninstall", "help", "--help", "-h"];
+    let is_other = event.as_deref().is_some_and(|word| others.contains(&word));
+    (!is_other).then_some(event)
+}
+
+impl TypedCommand for HookArgs {
+    const ABOUT: &'static str = "Hear what an agent program tells at its hooks; name piton in them";
+    const AFTER_HELP: &'static str =
+        "EVENT is what the program calls it: SessionStart, PostToolUse, Stop, SessionEnd, or AfterTool and
+AfterAgent. A JSON object is read from stdin; all other events are heard and need nothing. It ends
+with status 0 whatever happens; what went wrong stands in .piton/logs/hook.log.
+
+Examples:
+  piton hook install --agent claude --dry-run
+  piton hook install --agent claude --yes
+  PITON_ITEM=auth/login claude
+  piton hook uninstall --agent claude";
+
+    fn permission(&self) -> Permission {
+        match &self.command {
+            None => Permission::new("piton hook", CommandAccess::Signed),
+            Some(HookCommand::Install(settings)) => {
+                Permission::new("piton hook install", access_of_change(!settings.dry_run))
+            }
+            Some(HookCommand::Uninstall(settings)) => {
+                Permission::new("piton hook uninstall", access_of_change(!settings.dry_run))
+            }
+        }
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        match &self.command {
+            None => {
+                run_hook(self.event.as_deref());
+                Ok(CommandExit::Done)
+            }
+            Some(HookCommand::Install(typed)) => {
+                change_settings(InstallAction::Install, typed, call)
+            }
+            Some(HookCommand::Uninstall(typed)) => {
+                change_settings(InstallAction::Uninstall, typed, call)
+            }
+        }
+    }
+}
 
 /// Hears an event. It ends with status 0 whatever happens: any other one may
 /// stop the session that asks.
@@ -34,86 +153,62 @@ fn handle_hook_event(event: Option<&str>) {
     let answer = hook::hook(&world, event, input);
     let mut output = CliOutput::new(true);
     if let Some(said) = answer.said {
-        output.print_json_line(&said);
+        // What the program wants to hear has the form that the program gives it.
+        output.print_data(&format!("{said}\n"));
     }
     if let (Some(fault), Some(_)) = (answer.fault, world.var("PITON_LOG")) {
         output.note(&fault);
     }
 }
 
-/// Changes the settings of a program.
-pub(super) fn change_hook_settings(
-    world: &World,
-    command: &HookCommand,
-    output: &mut CliOutput,
+/// What would become of the settings of a program, and whether that was done.
+#[derive(Serialize)]
+struct SettingsAnswer {
+    file: PathBuf,
+    changes: bool,
+    removed: bool,
+    done: bool,
+    diff: String,
+}
+
+name_schema!(SettingsAnswer, "piton.hook.settings/1");
+
+fn change_settings(
+    wish: InstallAction,
+    typed: &HookSettings,
+    call: &mut Invocation<'_>,
 ) -> Result<CommandExit, Failure> {
-    let (wish, typed) = match command {
-        HookCommand::Install(typed) => (InstallAction::Install, typed),
-        HookCommand::Uninstall(typed) => (InstallAction::Uninstall, typed),
-    };
     let whose = if typed.user {
         SettingsScope::User
     } else {
         SettingsScope::Project
     };
-    let change = settings::plan_change(world, typed.agent, whose, wish)?;
-    show_change(&change, wish, output);
-    if !change.text.is_needed() {
-        return Ok(report_change(&change, typed, false, output));
-    }
-    match ask_consent(typed.yes, typed.dry_run, output)? {
-        Consent::Given => change.text.apply()?,
-        Consent::NotAsked => return Ok(report_change(&change, typed, false, output)),
-        Consent::Refused => return Ok(CommandExit::No),
-    }
-    Ok(report_change(&change, typed, true, output))
-}
-
-/// Whether a change that was shown is to be made.
-pub(super) enum Consent {
-    Given,
-    /// It was only to be shown.
-    NotAsked,
-    Refused,
-}
-
-/// Asks for it, unless what was typed answers already.
-pub(super) fn ask_consent(
-    yes: bool,
-    dry_run: bool,
-    output: &mut CliOutput,
-) -> Result<Consent, Failure> {
-    if yes && !dry_run {
-        return Ok(Consent::Given);
-    }
-    if !dry_run {
-        if output.json || !io::stdin().is_terminal() {
-            return Err(Failure::new(
-                "usage",
-                "stdin is no terminal, so piton cannot ask; nothing was done",
-            )
-            .with_hint("look at the change above, then repeat the command with `--yes`"));
-        }
-        if is_write_confirmed(output) {
-            return Ok(Consent::Given);
+    let change = settings::plan_change(call.world, typed.agent, whose, wish)?;
+    show_change(&change, wish, call.output);
+    let mut done = false;
+    if change.text.is_needed() {
+        match ask_consent(typed.yes, typed.dry_run, call.output)? {
+            Consent::Given => {
+                change.text.apply()?;
+                done = true;
+            }
+            Consent::NotAsked => {}
+            Consent::Refused => return Ok(CommandExit::No),
         }
     }
-    output.note("nothing was done");
-    Ok(if dry_run {
-        Consent::NotAsked
-    } else {
-        Consent::Refused
-    })
-}
-
-/// A diff with its colours.
-pub(super) fn color_diff(diff: &str) -> String {
-    let lines = diff.lines().map(|line| match line.chars().next() {
-        Some('+') => format!("{GREEN}{line}{GREEN:#}\n"),
-        Some('-') => format!("{RED}{line}{RED:#}\n"),
-        Some(_) | None => format!("{line}\n"),
+    let answer = SettingsAnswer {
+        file: change.text.file.clone(),
+        changes: change.text.is_needed(),
+        removed: done && change.text.is_removal(),
+        done,
+        diff: change.shown,
+    };
+    call.print(&answer, |answer, _, output| {
+        if answer.done {
+            show_settings(answer, typed.agent, output);
+        }
     });
-    lines.collect()
+    Ok(CommandExit::Done)
 }
 
 /// Shows what would change. The data of `--json` comes when it is done.
@@ -134,41 +229,14 @@ fn show_change(change: &HookSettingsChange, wish: InstallAction, output: &mut Cl
     output.print_data(&format!("--- {file}\n+++ {file}\n{diff}"));
 }
 
-fn report_change(
-    change: &HookSettingsChange,
-    typed: &HookSettings,
-    done: bool,
-    output: &mut CliOutput,
-) -> CommandExit {
-    if output.json {
-        output.print_json(&serde_json::json!({
-            "file": change.text.file,
-            "changes": change.text.is_needed(),
-            "removed": done && change.text.is_removal(),
-            "done": done,
-            "diff": change.shown,
-        }));
-        return CommandExit::Done;
+fn show_settings(answer: &SettingsAnswer, program: HookProgram, output: &mut CliOutput) {
+    let file = answer.file.display();
+    if answer.removed {
+        output.note(&format!("removed {file}: it was as piton had made it"));
+        return;
     }
-    if done {
-        let file = change.text.file.display();
-        output.note(&if change.text.is_removal() {
-            format!("removed {file}: it was as piton had made it")
-        } else {
-            format!("wrote {file}")
-        });
-        let then = typed.agent.next_step();
-        if let Some(then) = then.filter(|_| !change.text.is_removal()) {
-            output.note(then);
-        }
+    output.note(&format!("wrote {file}"));
+    if let Some(then) = program.next_step() {
+        output.note(then);
     }
-    CommandExit::Done
-}
-
-fn is_write_confirmed(output: &mut CliOutput) -> bool {
-    output.note("write this? [y/N]");
-    io::stderr().flush().ok();
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer).ok();
-    matches!(answer.trim(), "y" | "Y" | "yes")
 }

@@ -1,53 +1,193 @@
-//! `piton issue`: the issues of a run, and what people say of them.
+//! `piton issue`.
 
+use clap::{ArgAction, Args as ClapArgs, Subcommand};
 use piton_core::ItemState;
+use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::verbs::issue::{
-    self, IssueDetails, IssueFilter, IssueMove, MovedIssue, NewIssue,
+    self, IssueDetails, IssueFilter, IssueMove, MovedIssue, NewIssue, RunIssues,
 };
-use piton_engine::{CommandExit, Failure, World};
+use piton_engine::{CommandExit, Failure, Notice, World};
 
-use super::{show_notice, show_outcome};
-use crate::args::{IssueAdd, IssueCommand, IssueList};
+use crate::invocation::{Invocation, TypedCommand};
 use crate::output::{BOLD, CliOutput, DIM, GREEN, RED, YELLOW};
+use crate::show::outcome::show_outcome;
 use crate::show::progress::first_line;
 use crate::show::table;
 
-pub(super) fn run_issue_command(
-    world: &World,
+#[derive(Debug, ClapArgs)]
+pub(crate) struct IssueArgs {
+    #[command(subcommand)]
     command: IssueCommand,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let (name, what, why) = match command {
-        IssueCommand::Add(args) => return add_issue(world, args, output),
-        IssueCommand::List(args) => return list_issues(world, args, false, output),
-        IssueCommand::Ready(args) => return list_issues(world, args, true, output),
-        IssueCommand::Show { issue } => {
-            let shown = issue::show(world, &issue)?;
-            if output.json {
-                output.print_json(&shown);
-            } else {
-                output.print_data(&render_issue(&shown));
-            }
-            return Ok(CommandExit::Done);
-        }
-        IssueCommand::Start(args) => (args.issue, IssueMove::Start, args.why),
-        IssueCommand::Review { issue, pr } => (issue, IssueMove::Review { pr }, None),
-        IssueCommand::Done(args) => (args.issue, IssueMove::Done, args.why),
-        IssueCommand::Fail(args) => (args.issue, IssueMove::Fail, args.why),
-        IssueCommand::Block { issue, on } => (issue, IssueMove::Block { on }, None),
-        IssueCommand::Unblock { issue, on } => (issue, IssueMove::Unblock { on }, None),
-    };
-    let moved = issue::move_issue(world, &name, &what, why, &mut |notice| {
-        show_notice(world, &notice, output);
-    })?;
-    Ok(show_moved_issue(&moved, output))
 }
 
-fn add_issue(
-    world: &World,
-    args: IssueAdd,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
+#[derive(Debug, Subcommand)]
+enum IssueCommand {
+    /// Add an issue
+    #[command(
+        after_help = "Examples:\n  piton issue add shop#7 'Filter the list'\n  piton issue add shop#8 'Show totals' --on shop#7 --repo shop --description 'Below the list.'"
+    )]
+    Add(IssueAdd),
+    /// List issues: where each stands, and what it waits for
+    #[command(
+        after_help = "Examples:\n  piton issue list\n  piton issue list payments --status awaiting_human\n  piton issue list --repo shop --json | jq -r '.issues[].id'"
+    )]
+    List(IssueList),
+    /// List the issues that may be begun
+    #[command(
+        after_help = "Examples:\n  piton issue ready\n  piton issue ready --repo shop --json | jq -r '.issues[0].id'"
+    )]
+    Ready(IssueList),
+    /// Work on an issue yourself: no runner begins it
+    #[command(
+        after_help = "Of one in review, or that waits for a person, it says that more is to be done.\n`piton plan retry ID` gives it back.\n\nExamples:\n  piton issue start shop#7\n  piton issue start payments:shop#7 --why 'needs the staging key'"
+    )]
+    Start(IssueWhy),
+    /// Say that an issue in progress is in review
+    #[command(
+        after_help = "Examples:\n  piton issue review shop#7\n  piton issue review shop#7 --pr ada/shop#12"
+    )]
+    Review {
+        /// The issue: [RUN:]ID
+        issue: String,
+        /// Its pull request, as org/repo#N
+        #[arg(long)]
+        pr: Option<String>,
+    },
+    /// Say that an issue is done; what waits only for it becomes ready
+    #[command(
+        after_help = "It counts as the word of a person, like a mark in the file.\n\nExamples:\n  piton issue done shop#7\n  piton issue done shop#7 --json | jq .then.state"
+    )]
+    Done(IssueWhy),
+    /// Give up an issue in progress
+    #[command(after_help = "Example:\n  piton issue fail shop#7 --why 'the API is gone'")]
+    Fail(IssueWhy),
+    /// Let an issue wait for another one
+    #[command(after_help = "Example:\n  piton issue block shop#8 --on shop#7")]
+    Block {
+        /// The issue: [RUN:]ID
+        issue: String,
+        /// The issue that it waits for
+        #[arg(long, value_name = "ID")]
+        on: String,
+    },
+    /// Let an issue go on without another one, also where that failed
+    #[command(
+        after_help = "Examples:\n  piton issue unblock shop#8\n  piton issue unblock shop#8 --on shop#7"
+    )]
+    Unblock {
+        /// The issue: [RUN:]ID
+        issue: String,
+        /// The issue that it waits for [default: the only one that is open]
+        #[arg(long, value_name = "ID")]
+        on: Option<String>,
+    },
+    /// Show an issue: where it stands, what it waits for, and what waits for it
+    #[command(
+        after_help = "Attempts and all else that piton knows: `piton show ID`.\n\nExamples:\n  piton issue show shop#7\n  piton issue show shop#7 --json | jq -r .prompt"
+    )]
+    Show {
+        /// The issue: [RUN:]ID
+        issue: String,
+    },
+}
+
+/// An issue to be added.
+#[derive(Debug, ClapArgs)]
+struct IssueAdd {
+    /// Its id
+    id: String,
+    /// What it is about, in one line
+    title: String,
+    /// The run; without it, the only one that has issues
+    #[arg(long)]
+    run: Option<String>,
+    /// Its repository [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    repo: Option<String>,
+    /// An issue that it waits for, as often as needed
+    #[arg(long, alias = "blocked-by", value_name = "ID", action = ArgAction::Append)]
+    on: Vec<String>,
+    /// What else the person or agent that works on it has to know
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+}
+
+/// Which issues are listed.
+#[derive(Debug, ClapArgs)]
+struct IssueList {
+    /// The run; without it, the only one that has issues
+    run: Option<String>,
+    /// Only those in this state, in piton's word or the file's
+    #[arg(long, alias = "state")]
+    status: Option<String>,
+    /// Only those of this repository
+    #[arg(long, value_name = "NAME")]
+    repo: Option<String>,
+}
+
+/// An issue, and why something is said of it.
+#[derive(Debug, ClapArgs)]
+struct IssueWhy {
+    /// The issue: [RUN:]ID
+    issue: String,
+    /// Why
+    #[arg(long)]
+    why: Option<String>,
+}
+
+impl TypedCommand for IssueArgs {
+    const ABOUT: &'static str = "See, add and move the issues of a run that came from a state.json";
+    const AFTER_HELP: &'static str = "The file shows what was said at once.\n\nExamples:\n  piton issue ready\n  piton issue start shop#7\n  piton issue done shop#7\n  piton issue list --status failed --json | jq -r '.issues[].id'";
+
+    fn permission(&self) -> Permission {
+        match &self.command {
+            IssueCommand::Add(args) => Permission::new("piton issue add", CommandAccess::Person)
+                .for_path(args.run.as_ref()),
+            IssueCommand::List(_) => Permission::new("piton issue list", CommandAccess::Read),
+            IssueCommand::Ready(_) => Permission::new("piton issue ready", CommandAccess::Read),
+            IssueCommand::Show { .. } => Permission::new("piton issue show", CommandAccess::Read),
+            IssueCommand::Start(_) => Permission::new("piton issue start", CommandAccess::Person),
+            IssueCommand::Review { .. } => {
+                Permission::new("piton issue review", CommandAccess::Person)
+            }
+            IssueCommand::Done(_) => Permission::new("piton issue done", CommandAccess::Person),
+            IssueCommand::Fail(_) => Permission::new("piton issue fail", CommandAccess::Person),
+            IssueCommand::Block { .. } => {
+                Permission::new("piton issue block", CommandAccess::Person)
+            }
+            IssueCommand::Unblock { .. } => {
+                Permission::new("piton issue unblock", CommandAccess::Person)
+            }
+        }
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let (name, what, why) = match self.command {
+            IssueCommand::Add(args) => return add_issue(args, call),
+            IssueCommand::List(args) => return list_issues(args, false, call),
+            IssueCommand::Ready(args) => return list_issues(args, true, call),
+            IssueCommand::Show { issue } => {
+                call.print(&issue::show(call.world, &issue)?, |shown, _, output| {
+                    output.print_data(&render_issue(shown));
+                });
+                return Ok(CommandExit::Done);
+            }
+            IssueCommand::Start(args) => (args.issue, IssueMove::Start, args.why),
+            IssueCommand::Review { issue, pr } => (issue, IssueMove::Review { pr }, None),
+            IssueCommand::Done(args) => (args.issue, IssueMove::Done, args.why),
+            IssueCommand::Fail(args) => (args.issue, IssueMove::Fail, args.why),
+            IssueCommand::Block { issue, on } => (issue, IssueMove::Block { on }, None),
+            IssueCommand::Unblock { issue, on } => (issue, IssueMove::Unblock { on }, None),
+        };
+        let world = call.world;
+        let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
+        let moved = issue::move_issue(world, &name, &what, why, told)?;
+        call.print(&moved, show_moved_issue);
+        Ok(CommandExit::Done)
+    }
+}
+
+fn add_issue(args: IssueAdd, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
     let new = NewIssue {
         id: args.id,
         title: args.title,
@@ -55,20 +195,17 @@ fn add_issue(
         repo: args.repo,
         blocked_by: args.on,
     };
-    let moved = issue::add(world, args.run.as_deref(), &new, &mut |notice| {
-        show_notice(world, &notice, output);
-    })?;
-    Ok(show_moved_issue(&moved, output))
+    let world = call.world;
+    let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
+    let moved = issue::add(world, args.run.as_deref(), &new, told)?;
+    call.print(&moved, show_moved_issue);
+    Ok(CommandExit::Done)
 }
 
-fn show_moved_issue(moved: &MovedIssue, output: &mut CliOutput) -> CommandExit {
-    if output.json {
-        output.print_json(moved);
-        return CommandExit::Done;
-    }
+fn show_moved_issue(moved: &MovedIssue, _: &World, output: &mut CliOutput) {
     let issue = &moved.issue.issue;
     output.note(&format!("{}: {}", issue.id, issue_state_word(&moved.issue)));
-    show_outcome(&moved.outcome, output)
+    show_outcome(&moved.outcome, output);
 }
 
 /// Where an issue stands, in the word of the file where that has one.
@@ -104,21 +241,21 @@ fn render_issue(shown: &IssueDetails) -> String {
 }
 
 fn list_issues(
-    world: &World,
     args: IssueList,
     is_ready: bool,
-    output: &mut CliOutput,
+    call: &mut Invocation<'_>,
 ) -> Result<CommandExit, Failure> {
     let filter = IssueFilter {
         state: args.status,
         repo: args.repo,
         is_ready,
     };
-    let found = issue::list(world, args.run.as_deref(), &filter)?;
-    if output.json {
-        output.print_json(&found);
-        return Ok(CommandExit::Done);
-    }
+    let found = issue::list(call.world, args.run.as_deref(), &filter)?;
+    call.print(&found, show_issues);
+    Ok(CommandExit::Done)
+}
+
+fn show_issues(found: &RunIssues, _: &World, output: &mut CliOutput) {
     let rows = found.issues.iter().map(|issue| {
         let style = match issue.state {
             ItemState::Done => GREEN,
@@ -153,5 +290,4 @@ fn list_issues(
     if found.issues.is_empty() {
         output.note(&format!("run `{}` has no such issue", found.run));
     }
-    Ok(CommandExit::Done)
 }

@@ -1,152 +1,263 @@
 //! `piton learn`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{ArgAction, Args as ClapArgs, Subcommand, ValueEnum};
 use piton_core::Actor;
 use piton_core::memory::{Confidence, Memory, MemoryKind, MemoryRow};
-use piton_core::trust::{Trust, assess_trust};
-use piton_engine::verbs::learn::{self, MemoryFilter};
-use piton_engine::verbs::{doctor, import};
-use piton_engine::{CommandExit, Failure, World};
+use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::verbs::doctor::{self, DoctorReport};
+use piton_engine::verbs::import;
+use piton_engine::verbs::learn::{self, MemoryFilter, RememberedRow, RememberedRows};
+use piton_engine::{CommandExit, Failure, Notice, World};
 
-use super::{read_text, show_notice};
-use crate::args::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
+use crate::input::read_text;
+use crate::invocation::{Invocation, TypedCommand};
 use crate::output::{BOLD, CliOutput, DIM};
+use crate::show::count::format_count;
 use crate::show::progress::first_line;
 use crate::show::table;
 
-pub(super) fn run_learn_command(
-    world: &World,
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LearnArgs {
+    #[command(subcommand)]
     command: LearnCommand,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    match command {
-        LearnCommand::Add(args) => add_memory(world, *args, output),
-        LearnCommand::List {
-            kind,
-            topic,
-            retired,
-        } => {
-            let filter = MemoryFilter {
-                kind: kind.map(MemoryKind::from),
+}
+
+#[derive(Debug, Subcommand)]
+enum LearnCommand {
+    /// Add something worth knowing
+    #[command(after_help = ADD)]
+    Add(Box<LearnAdd>),
+    /// List what is remembered
+    #[command(
+        after_help = "Examples:\n  piton learn list\n  piton learn list --kind learning --type error-workaround\n  piton learn list --retired --json"
+    )]
+    List {
+        /// Only this kind
+        #[arg(long)]
+        kind: Option<KindArg>,
+        /// Only this type
+        #[arg(long = "type", value_name = "TYPE")]
+        topic: Option<String>,
+        /// What is retired as well
+        #[arg(long)]
+        retired: bool,
+    },
+    /// Show one thing that is remembered, whole
+    #[command(after_help = "Example:\n  piton learn show sign-0002")]
+    Show {
+        /// Its id, as `piton learn list` shows it
+        id: String,
+    },
+    /// Say that something else takes the place of something; both stay on record
+    #[command(after_help = "Example:\n  piton learn supersede learning-0003 --by learning-0009")]
+    Supersede {
+        /// The id of what is superseded
+        id: String,
+        /// The id of what takes its place
+        #[arg(long, value_name = "ID")]
+        by: String,
+        /// Why
+        #[arg(long)]
+        why: Option<String>,
+    },
+    /// Check what is remembered: what is repeated, contradicts, is stale or does not help
+    #[command(
+        after_help = "Changes nothing: each finding says what to type. Ends with 1 when there is one.\n\nExamples:\n  piton learn doctor\n  piton learn doctor --json | jq -r '.findings[].next'"
+    )]
+    Doctor,
+    /// Take in what was remembered elsewhere, each thing once
+    #[command(after_help = IMPORT)]
+    Import {
+        /// A file with a JSON object a line; `-` reads it from stdin
+        file: PathBuf,
+        /// Only what is of this project, where the lines name several
+        #[arg(long)]
+        project: Option<String>,
+    },
+    /// Say that something is not to be followed any more; it stays on record
+    #[command(
+        after_help = "Example:\n  piton learn retire learning-0003 --why 'the build does it now'"
+    )]
+    Retire {
+        /// Its id
+        id: String,
+        /// Why
+        #[arg(long)]
+        why: Option<String>,
+    },
+}
+
+const IMPORT: &str =
+    "A line holds `id`, `kind` (learning, pattern, guardrail, resolved-blocker) and `content`,
+and may hold `type`, `title`, `context`, `created_at`, `superseded_by` and `project`.
+
+Examples:
+  piton learn import memory.jsonl
+  piton learn import - --project ledger < memory.jsonl";
+
+const ADD: &str =
+    "A learning needs --type, a pattern --type and --title, a guardrail --title and --trigger,
+a resolved blocker --title.
+
+Types of learnings: codebase-pattern, build-command, test-pattern, api-convention,
+error-workaround, tool-usage, architecture-constraint, dependency-quirk.
+Types of patterns: file-structure, naming-convention, api-pattern, test-pattern,
+error-handling, state-management, build-pattern, deployment-pattern.
+
+Examples:
+  piton learn add --type build-command 'Run `make gen` before the tests'
+  piton learn add --kind pattern --type error-handling --title 'Wrapped errors' \\
+      --example src/error.rs 'Errors carry a context of their own'
+  piton learn add --kind guardrail --title 'Ask before a migration' \\
+      --trigger 'Before the schema is changed' 'Write the migration down and ask first.'
+  piton learn add --type tool-usage - < notes.md";
+
+#[derive(Debug, ClapArgs)]
+struct LearnAdd {
+    /// What kind it is
+    #[arg(long, default_value = "learning")]
+    kind: KindArg,
+    /// What it is about: one of the types below
+    #[arg(long = "type", value_name = "TYPE")]
+    topic: Option<String>,
+    /// The name of a pattern or of a guardrail
+    #[arg(long)]
+    title: Option<String>,
+    /// Where or when it applies
+    #[arg(long, visible_alias = "context", value_name = "TEXT")]
+    trigger: Option<String>,
+    /// What shows that it is so
+    #[arg(long, value_name = "TEXT")]
+    evidence: Option<String>,
+    /// After what a guardrail was put up [default: today's session, and your name]
+    #[arg(long, value_name = "TEXT")]
+    added_after: Option<String>,
+    /// A path or snippet that shows a pattern, as often as needed
+    #[arg(long, value_name = "TEXT", action = ArgAction::Append)]
+    example: Vec<String>,
+    /// How sure it is that a pattern is one
+    #[arg(long)]
+    confidence: Option<ConfidenceArg>,
+    /// The item that it came from
+    #[arg(long)]
+    item: Option<String>,
+    /// What to know; `-` reads it from stdin
+    content: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum KindArg {
+    /// Something that was learned
+    Learning,
+    /// How this code base does things
+    Pattern,
+    /// What to do instead of what went wrong
+    Guardrail,
+    /// What was in the way once, and how it was resolved
+    ResolvedBlocker,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ConfidenceArg {
+    /// Very
+    High,
+    /// Somewhat
+    Medium,
+    /// Hardly
+    Low,
+}
+
+impl TypedCommand for LearnArgs {
+    const ABOUT: &'static str = "Add, list, show and retire what is worth knowing the next time";
+    const AFTER_HELP: &'static str = "Examples:\n  piton learn add --type build-command 'Run `make gen` before the tests'\n  piton learn list --kind guardrail\n  piton learn retire learning-0003 --why 'the build does it now'";
+
+    fn permission(&self) -> Permission {
+        match &self.command {
+            LearnCommand::Add(_) => Permission::new("piton learn add", CommandAccess::OwnItem),
+            LearnCommand::List { .. } => Permission::new("piton learn list", CommandAccess::Read),
+            LearnCommand::Show { .. } => Permission::new("piton learn show", CommandAccess::Read),
+            LearnCommand::Supersede { .. } => {
+                Permission::new("piton learn supersede", CommandAccess::Person)
+            }
+            LearnCommand::Doctor => Permission::new("piton learn doctor", CommandAccess::Read),
+            LearnCommand::Import { .. } => {
+                Permission::new("piton learn import", CommandAccess::Person)
+            }
+            LearnCommand::Retire { .. } => {
+                Permission::new("piton learn retire", CommandAccess::Person)
+            }
+        }
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let world = call.world;
+        match self.command {
+            LearnCommand::Add(args) => add_memory(*args, call)?,
+            LearnCommand::List {
+                kind,
                 topic,
                 retired,
-            };
-            let rows = learn::list(world, &filter)?;
-            if output.json {
-                output.print_json(&rows.iter().map(memory_json).collect::<Vec<_>>());
-                return Ok(CommandExit::Done);
+            } => {
+                let filter = MemoryFilter {
+                    kind: kind.map(MemoryKind::from),
+                    topic,
+                    retired,
+                };
+                call.print(&learn::list(world, &filter)?, show_memories);
             }
-            output.print_data(&table::render(rows.iter().map(memory_columns)));
-            if rows.is_empty() {
-                output.note("nothing of this is remembered");
+            LearnCommand::Show { id } => {
+                call.print(&learn::show(world, &id)?, |row, world, output| {
+                    output.print_data(&render_memory(world, row));
+                });
             }
-            Ok(CommandExit::Done)
+            LearnCommand::Doctor => {
+                let examined = doctor::doctor(world)?;
+                call.print(&examined, show_findings);
+                if !examined.findings.is_empty() {
+                    return Ok(CommandExit::No);
+                }
+            }
+            LearnCommand::Supersede { id, by, why } => {
+                let by = by.trim().to_owned();
+                let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
+                let retired = learn::retire(world, &id, why, Some(by.clone()), told)?;
+                call.print(&retired, |retired, _, output| {
+                    output.note(&format!("{} is superseded by {by}", retired.row.id));
+                });
+            }
+            LearnCommand::Import { file, project } => {
+                let (name, text) = read_text(world, &file)?;
+                let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
+                let imported = import::import(world, &name, &text, project.as_deref(), told)?;
+                call.print(&imported, |imported, _, output| {
+                    output.note(&format!(
+                        "imported {} new, {} revised, {} known before, {} superseded since",
+                        imported.added, imported.revised, imported.known, imported.superseded
+                    ));
+                });
+            }
+            LearnCommand::Retire { id, why } => {
+                let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
+                let retired = learn::retire(world, &id, why, None, told)?;
+                call.print(&retired, |retired, _, output| {
+                    let row = &retired.row;
+                    output.note(&format!(
+                        "retired {}: {}",
+                        row.id,
+                        memory_title(&row.memory)
+                    ));
+                });
+            }
         }
-        LearnCommand::Show { id } => {
-            let row = learn::show(world, &id)?;
-            if output.json {
-                output.print_json(&memory_json(&row));
-            } else {
-                output.print_data(&render_memory(world, &row));
-            }
-            Ok(CommandExit::Done)
-        }
-        LearnCommand::Doctor => run_doctor(world, output),
-        LearnCommand::Supersede { id, by, why } => {
-            let by = by.trim().to_owned();
-            let row = learn::retire(world, &id, why, Some(by.clone()), &mut |notice| {
-                show_notice(world, &notice, output)
-            })?;
-            if output.json {
-                output.print_json(&row);
-            } else {
-                output.note(&format!("{} is superseded by {by}", row.id));
-            }
-            Ok(CommandExit::Done)
-        }
-        LearnCommand::Import { file, project } => {
-            let (name, text) = read_text(world, &file)?;
-            let imported =
-                import::import(world, &name, &text, project.as_deref(), &mut |notice| {
-                    show_notice(world, &notice, output)
-                })?;
-            if output.json {
-                output.print_json(&serde_json::json!({
-                    "added": imported.added,
-                    "revised": imported.revised,
-                    "known": imported.known,
-                    "superseded": imported.superseded,
-                }));
-            } else {
-                output.note(&format!(
-                    "imported {} new, {} revised, {} known before, {} superseded since",
-                    imported.added, imported.revised, imported.known, imported.superseded
-                ));
-            }
-            Ok(CommandExit::Done)
-        }
-        LearnCommand::Retire { id, why } => {
-            let row = learn::retire(world, &id, why, None, &mut |notice| {
-                show_notice(world, &notice, output)
-            })?;
-            if output.json {
-                output.print_json(&row);
-            } else {
-                output.note(&format!(
-                    "retired {}: {}",
-                    row.id,
-                    memory_title(&row.memory)
-                ));
-            }
-            Ok(CommandExit::Done)
-        }
+        Ok(CommandExit::Done)
     }
 }
 
-fn run_doctor(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {
-    let examined = doctor::doctor(world)?;
-    let found = examined.findings.len();
-    if output.json {
-        output.print_json(&serde_json::json!({
-            "followed": examined.followed,
-            "findings": examined.findings,
-            "paths_looked_for": examined.paths,
-        }));
-    } else {
-        for finding in &examined.findings {
-            // One line, whose parts are short already.
-            let clean = finding.text.chars().filter(|c| !c.is_control());
-            let text: String = clean.collect();
-            output.print_data(&format!(
-                "{BOLD}{}{BOLD:#}  {text}\n  {DIM}next:{DIM:#} {}\n",
-                finding.kind, finding.next
-            ));
-        }
-        if !examined.paths {
-            output.note("the project has too many files to look for those that are named");
-        }
-        let memories = super::format_count(
-            u32::try_from(examined.followed).unwrap_or(u32::MAX),
-            "memory",
-        );
-        let to_look_at = super::format_count(u32::try_from(found).unwrap_or(u32::MAX), "finding");
-        output.note(&format!("{memories} looked at: {to_look_at}"));
-    }
-    Ok(if found == 0 {
-        CommandExit::Done
-    } else {
-        CommandExit::No
-    })
-}
-
-fn add_memory(
-    world: &World,
-    args: LearnAdd,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
+fn add_memory(args: LearnAdd, call: &mut Invocation<'_>) -> Result<(), Failure> {
     let content = match args.content.as_deref() {
-        Some("-") => read_text(world, Path::new("-"))?.1.trim().to_owned(),
+        Some("-") => read_text(call.world, Path::new("-"))?.1.trim().to_owned(),
         Some(text) => text.to_owned(),
         None => String::new(),
     };
@@ -161,19 +272,51 @@ fn add_memory(
         source_item: args.item,
         ..Memory::new(args.kind.into(), content)
     };
-    let row = learn::add(world, memory, &mut |notice| {
-        show_notice(world, &notice, output)
-    })?;
-    if output.json {
-        output.print_json(&row);
-    } else {
+    let added = learn::add(call.world, memory, &mut |notice| call.show_notice(&notice))?;
+    call.print(&added, |added, _, output| {
+        let row = &added.row;
         output.note(&format!(
             "remembered {}: {}",
             row.id,
             memory_title(&row.memory)
         ));
+    });
+    Ok(())
+}
+
+fn show_memories(found: &RememberedRows, _: &World, output: &mut CliOutput) {
+    let rows = found
+        .memories
+        .iter()
+        .map(|found| memory_columns(&found.row));
+    output.print_data(&table::render(rows));
+    if found.memories.is_empty() {
+        output.note("nothing of this is remembered");
     }
-    Ok(CommandExit::Done)
+}
+
+fn show_findings(examined: &DoctorReport, _: &World, output: &mut CliOutput) {
+    for finding in &examined.findings {
+        // One line, whose parts are short already.
+        let clean = finding.text.chars().filter(|c| !c.is_control());
+        let text: String = clean.collect();
+        output.print_data(&format!(
+            "{BOLD}{}{BOLD:#}  {text}\n  {DIM}next:{DIM:#} {}\n",
+            finding.kind, finding.next
+        ));
+    }
+    if !examined.paths {
+        output.note("the project has too many files to look for those that are named");
+    }
+    let memories = format_count(
+        u32::try_from(examined.followed).unwrap_or(u32::MAX),
+        "memory",
+    );
+    let to_look_at = format_count(
+        u32::try_from(examined.findings.len()).unwrap_or(u32::MAX),
+        "finding",
+    );
+    output.note(&format!("{memories} looked at: {to_look_at}"));
 }
 
 fn memory_title(memory: &Memory) -> String {
@@ -194,25 +337,13 @@ fn memory_columns(row: &MemoryRow) -> [String; 4] {
     ]
 }
 
-/// A row, with what is told from it and not stored.
-fn memory_json(row: &MemoryRow) -> serde_json::Value {
-    let mut value = serde_json::to_value(row).unwrap_or_default();
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert("trust".to_owned(), serde_json::json!(trust_of_memory(row)));
-    }
-    value
-}
-
-fn trust_of_memory(row: &MemoryRow) -> Trust {
-    assess_trust(&row.by, row.uses.helped, row.uses.failed)
-}
-
 /// Who did something, as people say it.
 fn actor_name(actor: &str) -> String {
     Actor::parse(actor).name().to_owned()
 }
 
-fn render_memory(world: &World, row: &MemoryRow) -> String {
+fn render_memory(world: &World, remembered: &RememberedRow) -> String {
+    let row = &remembered.row;
     let memory = &row.memory;
     let kind = match &memory.topic {
         Some(topic) => format!("{} ({topic})", memory.kind),
@@ -248,12 +379,12 @@ fn render_memory(world: &World, row: &MemoryRow) -> String {
         let from = source.attempt.as_deref().or(source.item.as_deref());
         line("Again from", from);
     }
-    line("Trust", Some(trust_of_memory(row).as_str()));
+    line("Trust", Some(remembered.trust.as_str()));
     let uses = row.uses;
     if uses.referenced > 0 {
         let used = format!(
             "{}; {} done with it, {} failed",
-            super::format_count(uses.referenced, "time"),
+            format_count(uses.referenced, "time"),
             uses.helped,
             uses.failed
         );

@@ -1,31 +1,46 @@
-//! `piton next`, and `piton inbox ask`.
+//! `piton next`.
 
-use piton_core::Verb;
-use piton_engine::verbs::inbox::{self, Question};
+use clap::Args as ClapArgs;
+use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
-use piton_engine::verbs::next::{self, RunNext};
+use piton_engine::verbs::next::{self, NextWork, RunNext};
 use piton_engine::{CommandExit, Failure, World};
 
-use super::{format_count, show_notice};
-use crate::args::InboxCommand;
+use crate::invocation::{Invocation, TypedCommand};
 use crate::output::{BOLD, CYAN, CliOutput, DIM, GREEN, RED, YELLOW};
+use crate::show::count::format_count;
 use crate::show::item::{describe_reviews, describe_worker};
 use crate::show::progress::{first_line, format_time_between};
 
 /// What shows what waits for a person.
 const INBOX: &str = "piton inbox";
 
-pub(super) fn run_next(
-    world: &World,
-    run: Option<&str>,
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NextArgs {
+    /// The run: its name, the path of its plan, or the beginning of its id
+    run: Option<String>,
+    /// At most so many of each kind
+    #[arg(long, value_name = "N", default_value_t = next::SHOWN)]
     limit: usize,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let next = next::next(world, run, limit)?;
-    if output.json {
-        output.print_json(&next);
-        return Ok(CommandExit::Done);
+}
+
+impl TypedCommand for NextArgs {
+    const ABOUT: &'static str =
+        "Say what can be worked on, what waits for what, and what is stuck and why";
+    const AFTER_HELP: &'static str = "Without RUN: every run that is not over.\n\nExamples:\n  piton next\n  piton next 2026-01-15_auth --limit 5\n  piton next --json | jq -r '.runs[].ready[].node'";
+
+    fn permission(&self) -> Permission {
+        Permission::new("piton next", CommandAccess::Read)
     }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let next = next::next(call.world, self.run.as_deref(), self.limit)?;
+        call.print(&next, show_next);
+        Ok(CommandExit::Done)
+    }
+}
+
+fn show_next(next: &NextWork, world: &World, output: &mut CliOutput) {
     if next.runs.is_empty() {
         output.note("nothing is under way");
     }
@@ -47,7 +62,6 @@ pub(super) fn run_next(
         let questions = format_count(next.questions, "question");
         output.hint(&format!("{questions} in the inbox: see `{INBOX}`"));
     }
-    Ok(CommandExit::Done)
 }
 
 fn render_run_next(world: &World, run: &RunNext) -> String {
@@ -138,36 +152,4 @@ fn describe_wait(world: &World, item: &ItemView) -> String {
         Some(id) => format!("{words} (`piton decide {id}`)"),
         None => words,
     }
-}
-
-pub(super) fn run_inbox_ask(
-    world: &World,
-    command: InboxCommand,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let InboxCommand::Ask {
-        text,
-        item,
-        details,
-    } = command;
-    let question = Question {
-        text,
-        details,
-        item,
-        is_held: false,
-    };
-    let asked = inbox::ask(world, question, &mut |notice| {
-        show_notice(world, &notice, output)
-    })?;
-    if output.json {
-        output.print_json(&asked);
-    } else {
-        output.note(&format!("asked as {}: {}", asked.id, asked.question));
-        output.hint(&format!(
-            "answer it with `{}`",
-            asked.decide_command(Verb::Answer)
-        ));
-    }
-    inbox::notify_of_questions(world);
-    Ok(CommandExit::Done)
 }

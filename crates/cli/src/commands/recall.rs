@@ -1,35 +1,58 @@
-//! `piton recall`, `piton prepare` and `piton recover`.
+//! `piton recall`.
 
 use std::path::Path;
 
+use clap::Args as ClapArgs;
+use jiff::Timestamp;
+use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::memory::recall::{RecallResults, RecalledMemory};
-use piton_engine::verbs::{prepare, recall, recover};
+use piton_engine::verbs::recall;
 use piton_engine::{CommandExit, Failure, World};
-use serde_json::{Value, json};
 
-use super::{read_file, read_stdin};
-use crate::args::RecallArgs;
+use crate::input::read_tool_output;
+use crate::invocation::{Invocation, TypedCommand};
 use crate::output::{BOLD, CliOutput, DIM};
 use crate::show::progress::first_line;
 
 /// So many results are shown to people; `--json` has all.
 const SHOWN: usize = 3;
 
-pub(super) fn run_recall(
-    world: &World,
-    args: RecallArgs,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let text = if args.text == "-" {
-        read_tool_output(world, Path::new("-"))?
-    } else {
-        args.text
-    };
-    let recalled = recall::recall(world, &text, args.now)?;
-    if output.json {
-        output.print_json(&recall_json(&recalled));
-        return Ok(CommandExit::Done);
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RecallArgs {
+    /// What failed, or what is to be done; `-` reads it from stdin
+    text: String,
+    /// As of this time, such as 2026-01-15T10:30:00Z [default: now]
+    #[arg(long, value_name = "TIME")]
+    now: Option<Timestamp>,
+}
+
+impl TypedCommand for RecallArgs {
+    const ABOUT: &'static str = "Say what is known that helps with a failure, or before a task";
+    const AFTER_HELP: &'static str =
+        "Says what is known that helps with this, or that nothing recorded helps.
+
+Examples:
+  piton recall 'connection refused on port 5433'
+  make test 2>&1 | piton recall -
+  piton recall - --json < failure.log | jq -r '.results[0].content'";
+
+    fn permission(&self) -> Permission {
+        Permission::new("piton recall", CommandAccess::Read)
     }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let text = if self.text == "-" {
+            read_tool_output(call.world, Path::new("-"))?
+        } else {
+            self.text
+        };
+        let recalled = recall::recall(call.world, &text, self.now)?;
+        call.print(&recalled, show_recalled);
+        Ok(CommandExit::Done)
+    }
+}
+
+fn show_recalled(recalled: &RecallResults, _: &World, output: &mut CliOutput) {
     if recalled.advise {
         let shown = recalled.results.iter().take(SHOWN).map(render_result);
         output.print_data(&shown.collect::<Vec<_>>().join("\n"));
@@ -43,100 +66,6 @@ pub(super) fn run_recall(
             ));
         }
     }
-    Ok(CommandExit::Done)
-}
-
-/// What a tool printed, which need not be text.
-fn read_tool_output(world: &World, file: &Path) -> Result<String, Failure> {
-    let read = if file == Path::new("-") {
-        read_stdin()
-    } else {
-        read_file(&world.resolve_path(file))
-    };
-    let bytes = read.map_err(|error| piton_engine::failure::unreadable_file(file, error))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-pub(super) fn run_recover(
-    world: &World,
-    item: &str,
-    failure: Option<&Path>,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let failure = failure
-        .map(|file| read_tool_output(world, file))
-        .transpose()?;
-    let recovered = recover::recover(world, item, failure.as_deref())?;
-    let recovery = &recovered.recovery;
-    if output.json {
-        output.print_json(&json!({
-            "item": recovered.item,
-            "action": recovery.action,
-            "rule": recovery.rule,
-            "guidance": recovery.guidance,
-            "evidence": recovery.evidence,
-            "rejected": recovery.rejected,
-        }));
-        return Ok(CommandExit::Done);
-    }
-    let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", recovery.action, recovery.rule);
-    for line in recovery.guidance.trim_end().lines() {
-        // What it says may come from anywhere, and a terminal obeys.
-        let clean: String = line.chars().filter(|c| !c.is_control()).collect();
-        text.push_str(&format!("  {clean}\n"));
-    }
-    for fact in &recovery.evidence {
-        text.push_str(&format!("  {DIM}rests on:{DIM:#} {}\n", first_line(fact)));
-    }
-    for no in &recovery.rejected {
-        let why = first_line(&no.why);
-        text.push_str(&format!(
-            "  {DIM}not {} ({}):{DIM:#} {why}\n",
-            no.action, no.rule
-        ));
-    }
-    output.print_data(&text);
-    Ok(CommandExit::Done)
-}
-
-pub(super) fn run_prepare(
-    world: &World,
-    item: &str,
-    max_tokens: Option<usize>,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let prepared = prepare::prepare(world, item, max_tokens)?;
-    if output.json {
-        // Blanks for people would make it longer than asked.
-        output.print_json_line(&prepared);
-    } else {
-        // What it says may come from anywhere, and a terminal obeys.
-        let clean = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-        output.print_data(
-            &prepared
-                .render_markdown()
-                .chars()
-                .filter(clean)
-                .collect::<String>(),
-        );
-    }
-    Ok(CommandExit::Done)
-}
-
-fn recall_json(recalled: &RecallResults) -> Value {
-    let results = recalled.results.iter().map(|found| {
-        let memory = &found.row.memory;
-        json!({
-            "id": found.row.id,
-            "external_id": memory.external_id,
-            "kind": memory.kind,
-            "title": memory.title,
-            "content": memory.content,
-            "score": found.score,
-            "why": found.why,
-        })
-    });
-    json!({ "advise": recalled.advise, "results": results.collect::<Vec<_>>() })
 }
 
 fn result_title(found: &RecalledMemory) -> String {

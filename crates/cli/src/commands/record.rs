@@ -1,91 +1,274 @@
 //! `piton record`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{ArgAction, Args as ClapArgs, ValueEnum};
 use piton_core::Outcome;
+use piton_core::amount::ParseDurationError;
 use piton_core::attempt::{AttemptContext, RecoveryAction, Report, Spend, Usage};
+use piton_core::observation::Observation;
+use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::process::shell::quote_word;
 use piton_engine::verbs::record::{
     self, AttemptAccount, RecordRequest, RecordedAttempt, UnfinishedItem,
 };
 use piton_engine::{CommandExit, Failure, World};
 
-use super::{read_text, show_notice};
-use crate::args::{ActionArg, OutcomeArg, RecordArgs};
+use crate::input::read_text;
+use crate::invocation::{Invocation, TypedCommand};
 use crate::output::{CliOutput, DIM};
 use crate::show::costs::describe_spend;
 use crate::show::progress::first_line;
 
-pub(super) fn run_record(
-    world: &World,
-    args: RecordArgs,
-    output: &mut CliOutput,
-) -> Result<CommandExit, Failure> {
-    let request = build_record_request(world, args)?;
-    let recorded = record::record(world, request, &mut |notice| {
-        show_notice(world, &notice, output)
-    })?;
-    if output.json {
-        output.print_json(&recorded);
-    } else {
-        show_recorded(&recorded, output);
-    }
-    Ok(CommandExit::Done)
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RecordArgs {
+    /// What was worked on: [RUN:]NODE; `-` reads JSON from stdin
+    #[arg(required_unless_present = "from")]
+    item: Option<String>,
+    /// Read JSON from a file; `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// How it ended [default: completed]
+    #[arg(long)]
+    outcome: Option<OutcomeArg>,
+    /// What was done
+    #[arg(long, value_name = "TEXT")]
+    summary: Option<String>,
+    /// What went wrong
+    #[arg(long, value_name = "TEXT")]
+    error: Option<String>,
+    /// More about it
+    #[arg(long, value_name = "TEXT")]
+    notes: Option<String>,
+    /// How long it took: seconds, or 90s, 45m, 1h30m
+    #[arg(long, value_name = "DURATION", value_parser = parse_seconds)]
+    duration: Option<u64>,
+    /// Who made it [default: you]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// A file that was changed, as often as needed
+    #[arg(long, value_name = "FILE", action = ArgAction::Append)]
+    file: Vec<String>,
+    /// A commit that was made, as often as needed
+    #[arg(long, value_name = "COMMIT", action = ArgAction::Append)]
+    commit: Vec<String>,
+    /// What was noticed, as often as needed: blocker, finding or completion
+    #[arg(long, value_name = "TYPE: TITLE", value_parser = parse_observation, action = ArgAction::Append)]
+    observation: Vec<Observation>,
+    /// A picture that shows it, as often as needed; a copy is kept
+    #[arg(long, value_name = "FILE", action = ArgAction::Append)]
+    screenshot: Vec<PathBuf>,
+    /// What was looked at in a browser and found right, as often as needed
+    #[arg(long, value_name = "TEXT", action = ArgAction::Append)]
+    validation: Vec<String>,
+    /// A blocker that is resolved by it: a task, SPEC:TASK, an entry or a decision
+    #[arg(long, value_name = "BLOCKER", requires = "resolution")]
+    resolves: Option<String>,
+    /// How the blocker was resolved
+    #[arg(long, value_name = "TEXT", requires = "resolves")]
+    resolution: Option<String>,
+    #[command(flatten)]
+    usage: UsageArgs,
+    #[command(flatten)]
+    context: ContextArgs,
 }
 
-fn build_record_request(world: &World, args: RecordArgs) -> Result<RecordRequest, Failure> {
-    // `-` in the place of the item means that the JSON names it.
-    let dash = args.item.as_deref() == Some("-");
-    let item = args.item.filter(|_| !dash);
-    let from = match (args.from, dash) {
-        (Some(from), true) if from != Path::new("-") => {
-            return Err(Failure::new("usage", "JSON can come from one place only")
-                .with_hint("type the item in place of `-`, or leave `--from` out"));
-        }
-        (None, true) => Some("-".into()),
-        (from, _) => from,
-    };
-    let context = AttemptContext {
-        retry_count: args.context.retry_count,
-        previous_failure_reason: args.context.previous_failure,
-        recovery_action: args.context.recovery_action.map(RecoveryAction::from),
-        recovery_guidance: args.context.recovery_guidance,
-        dependencies_completed: non_empty(args.context.dependency),
-        blocker_verified: args.context.blocker_verified,
-        blocker_valid: args.context.blocker_valid,
-    };
-    Ok(RecordRequest {
-        typed: AttemptAccount {
-            item,
-            outcome: args.outcome.map(Outcome::from),
-            agent: args.agent,
-            report: Report {
-                summary: args.summary,
-                error: args.error,
-                notes: args.notes,
-                duration_s: args.duration,
-                usage: Usage {
-                    input_tokens: args.usage.input_tokens,
-                    output_tokens: args.usage.output_tokens,
-                    cache_read_tokens: args.usage.cache_read_tokens,
-                    cache_write_tokens: args.usage.cache_write_tokens,
-                    reasoning_tokens: args.usage.reasoning_tokens,
-                    cost_usd: args.usage.cost_usd,
-                    ..Usage::default()
-                },
-                observations: args.observation,
-                files: non_empty(args.file),
-                commits: non_empty(args.commit),
-                validations: args.validation,
-                context: Some(context).filter(|context| *context != AttemptContext::default()),
-                ..Report::with_outcome(Outcome::Completed)
-            },
-            ..AttemptAccount::default()
-        },
-        json: from.map(|from| read_text(world, &from)).transpose()?,
-        screenshots: args.screenshot,
-        resolves: args.resolves.zip(args.resolution),
+// What an attempt used. No doc comment: clap would show it as the help of the command.
+#[derive(Debug, ClapArgs)]
+struct UsageArgs {
+    /// How many tokens were read
+    #[arg(long, value_name = "N")]
+    input_tokens: Option<u64>,
+    /// How many tokens were written
+    #[arg(long, value_name = "N")]
+    output_tokens: Option<u64>,
+    /// How many tokens were read from a cache
+    #[arg(long, value_name = "N")]
+    cache_read_tokens: Option<u64>,
+    /// How many tokens were written to a cache
+    #[arg(long, value_name = "N")]
+    cache_write_tokens: Option<u64>,
+    /// How many tokens were of reasoning
+    #[arg(long, value_name = "N")]
+    reasoning_tokens: Option<u64>,
+    /// What it cost, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = parse_dollars)]
+    cost_usd: Option<f64>,
+}
+
+// What was known before an attempt; see above.
+#[derive(Debug, ClapArgs)]
+struct ContextArgs {
+    /// How often the item had been tried again
+    #[arg(long, value_name = "N")]
+    retry_count: Option<u64>,
+    /// Why the attempt before failed
+    #[arg(long, value_name = "TEXT")]
+    previous_failure: Option<String>,
+    /// What was decided after that
+    #[arg(long, value_name = "ACTION")]
+    recovery_action: Option<ActionArg>,
+    /// With what guidance
+    #[arg(long, value_name = "TEXT")]
+    recovery_guidance: Option<String>,
+    /// An item that was done before, as often as needed
+    #[arg(long, value_name = "ITEM", action = ArgAction::Append)]
+    dependency: Vec<String>,
+    /// Whether the claim of a blocker was checked
+    #[arg(long, value_name = "BOOL")]
+    blocker_verified: Option<bool>,
+    /// Whether the claim was true
+    #[arg(long, value_name = "BOOL")]
+    blocker_valid: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OutcomeArg {
+    /// It is done
+    Completed,
+    /// It failed
+    Failed,
+    /// It cannot be done
+    Blocked,
+    /// Some of it is done
+    Partial,
+    /// A person is needed
+    NeedsHuman,
+    /// It was ended from outside
+    Interrupted,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ActionArg {
+    /// Try again
+    Retry,
+    /// Mend the workspace or the environment first
+    FixState,
+    /// Split the item
+    BreakChunks,
+    /// Leave it out
+    Skip,
+    /// Ask a person
+    Manual,
+}
+
+/// An amount of money that may be added to others.
+fn parse_dollars(text: &str) -> Result<f64, String> {
+    let amount: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
+    let fits = amount.is_finite() && amount >= 0.0;
+    fits.then_some(amount)
+        .ok_or_else(|| "write it as 0.42".to_owned())
+}
+
+fn parse_seconds(text: &str) -> Result<u64, ParseDurationError> {
+    record::parse_seconds(text)
+}
+
+fn parse_observation(text: &str) -> Result<Observation, String> {
+    record::parse_observation(text).map_err(|failure| {
+        let hint = failure.hint.unwrap_or_default();
+        format!("{}; {hint}", failure.message)
     })
+}
+
+impl TypedCommand for RecordArgs {
+    const ABOUT: &'static str =
+        "Record an attempt that piton did not start: what came of the work at an item";
+    const AFTER_HELP: &'static str =
+        "ITEM is a node as `piton status` shows it, with RUN: before it where more than one run has
+it; in a task file, a criterion's number. Where there is no plan, any name is taken; where
+there is one, project:NAME is an item of no plan.
+
+JSON is read with `-` or --from, and at no other time. It is an object like an entry of
+.ralph/progress.json without its id; all keys may be left out:
+  prd_id, timestamp, iteration, status, duration_seconds, summary, files_modified,
+  git_commits, error, notes, agent, validations
+  observations[]: type, title, description, file, category, severity, action_taken,
+    related_learning_id
+  usage: input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
+    reasoning_tokens, cost_usd
+  context: retry_count, previous_failure_reason, recovery_action, recovery_guidance,
+    dependencies_completed, blocker_verified, blocker_valid
+What is typed as well holds; lists are joined. Other keys and words are refused.
+
+Examples:
+  piton record auth-login --summary 'JWT login' --duration 45m --commit a1b2c3d
+  piton record auth-oauth --outcome blocked --observation 'blocker: no client id'
+  piton record auth-oauth --resolves auth-oauth --resolution 'ops sent the client id'
+  piton record 3 --screenshot login.png --validation 'the form shows errors'
+  echo '{\"prd_id\":\"auth-login\",\"status\":\"partial\"}' | piton record -
+  piton record auth-login --from result.json";
+
+    fn permission(&self) -> Permission {
+        Permission::new("piton record", CommandAccess::OwnItem)
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let request = self.into_request(call.world)?;
+        let recorded =
+            record::record(call.world, request, &mut |notice| call.show_notice(&notice))?;
+        call.print(&recorded, |recorded, _, output| {
+            show_recorded(recorded, output)
+        });
+        Ok(CommandExit::Done)
+    }
+}
+
+impl RecordArgs {
+    fn into_request(self, world: &World) -> Result<RecordRequest, Failure> {
+        // `-` in the place of the item means that the JSON names it.
+        let dash = self.item.as_deref() == Some("-");
+        let item = self.item.filter(|_| !dash);
+        let from = match (self.from, dash) {
+            (Some(from), true) if from != Path::new("-") => {
+                return Err(Failure::new("usage", "JSON can come from one place only")
+                    .with_hint("type the item in place of `-`, or leave `--from` out"));
+            }
+            (None, true) => Some("-".into()),
+            (from, _) => from,
+        };
+        let context = AttemptContext {
+            retry_count: self.context.retry_count,
+            previous_failure_reason: self.context.previous_failure,
+            recovery_action: self.context.recovery_action.map(RecoveryAction::from),
+            recovery_guidance: self.context.recovery_guidance,
+            dependencies_completed: non_empty(self.context.dependency),
+            blocker_verified: self.context.blocker_verified,
+            blocker_valid: self.context.blocker_valid,
+        };
+        Ok(RecordRequest {
+            typed: AttemptAccount {
+                item,
+                outcome: self.outcome.map(Outcome::from),
+                agent: self.agent,
+                report: Report {
+                    summary: self.summary,
+                    error: self.error,
+                    notes: self.notes,
+                    duration_s: self.duration,
+                    usage: Usage {
+                        input_tokens: self.usage.input_tokens,
+                        output_tokens: self.usage.output_tokens,
+                        cache_read_tokens: self.usage.cache_read_tokens,
+                        cache_write_tokens: self.usage.cache_write_tokens,
+                        reasoning_tokens: self.usage.reasoning_tokens,
+                        cost_usd: self.usage.cost_usd,
+                        ..Usage::default()
+                    },
+                    observations: self.observation,
+                    files: non_empty(self.file),
+                    commits: non_empty(self.commit),
+                    validations: self.validation,
+                    context: Some(context).filter(|context| *context != AttemptContext::default()),
+                    ..Report::with_outcome(Outcome::Completed)
+                },
+                ..AttemptAccount::default()
+            },
+            json: from.map(|from| read_text(world, &from)).transpose()?,
+            screenshots: self.screenshot,
+            resolves: self.resolves.zip(self.resolution),
+        })
+    }
 }
 
 fn non_empty(list: Vec<String>) -> Option<Vec<String>> {

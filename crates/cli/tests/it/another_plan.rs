@@ -186,7 +186,7 @@ fn replaced_by_an_agent(kind: &Kind) -> (Scratch, String) {
     assert_eq!(said.exit, 3, "{}", said.err);
     assert_eq!(scratch.read(kind.file), other);
     assert_eq!(attempts(&scratch), 3, "the run goes on with what it has");
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     assert_eq!(inbox.as_array().map(Vec::len), Some(1), "{inbox}");
     // Until that is decided, to run the file is to go on with what the run has.
     let status = scratch.json(&["status"])["run"].clone();

@@ -100,7 +100,7 @@ fn an_edit_that_a_person_confirms_while_an_agent_works_is_in_force_from_the_next
         kind.corrected(&scratch);
         scratch.until("it is asked about", || {
             !scratch
-                .json(&["inbox"])
+                .json_list(&["inbox"])
                 .as_array()
                 .expect("a list")
                 .is_empty()

@@ -32,7 +32,7 @@ fn get(scratch: &Scratch, file: &str) -> Vec<u8> {
 }
 
 fn open_questions(scratch: &Scratch) -> usize {
-    scratch.json(&["inbox"]).as_array().map_or(0, Vec::len)
+    scratch.json_list(&["inbox"]).as_array().map_or(0, Vec::len)
 }
 
 fn attempts(scratch: &Scratch) -> usize {
@@ -212,7 +212,7 @@ fn case_40_keep_piton_keeps_the_bytes_beside_and_shows_the_whole_journal() {
                 scratch.piton(&["record", "auth", "--summary", what]).exit,
                 0
             );
-            let id = scratch.json(&["inbox"])[0]["id"]
+            let id = scratch.json_list(&["inbox"])[0]["id"]
                 .as_str()
                 .expect("an id")
                 .to_owned();

@@ -109,7 +109,7 @@ fn a_sign_that_one_branch_retires_leaves_the_file_of_the_other_alone() {
     fine(&scratch.piton(&[&sign[..], &words[..]].concat()));
     commit(&scratch, "a sign");
     scratch.git(&["switch", "-qc", "feature"]);
-    let id = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    let id = scratch.json_list(&["learn", "list", "--kind", "guardrail"]);
     let id = id[0]["id"].as_str().expect("an id").to_owned();
     fine(&scratch.piton(&["learn", "retire", &id, "--why", "no more cuts"]));
     commit(&scratch, "no more cuts");
@@ -119,12 +119,12 @@ fn a_sign_that_one_branch_retires_leaves_the_file_of_the_other_alone() {
     fine(&scratch.piton(&["files", "sync"]));
     log(&scratch, "the anchor is cast");
     assert_eq!(scratch.read(SIGNS), of_main);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     // What stands there is no new sign, however often the branch is switched.
     for branch in ["feature", "main"] {
         scratch.git(&["switch", "-q", branch]);
         fine(&scratch.piton(&["files", "sync"]));
-        let signs = scratch.json(&["learn", "list", "--kind", "guardrail", "--retired"]);
+        let signs = scratch.json_list(&["learn", "list", "--kind", "guardrail", "--retired"]);
         assert_eq!(signs.as_array().map(Vec::len), Some(1), "{signs}");
     }
     assert_eq!(scratch.read(SIGNS), of_main);
@@ -239,7 +239,7 @@ fn a_story_that_is_done_on_one_branch_is_not_ticked_on_another() {
         assert_eq!(passes(&scratch), [false, false]);
         assert_eq!(changes(&scratch), "");
     }
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     // What is done here is ticked here.
     run_one(&scratch);
     assert_eq!(passes(&scratch), [false, true]);
@@ -283,7 +283,7 @@ fn a_story_of_another_branch_is_not_put_into_the_list_of_this_one() {
         assert_eq!(passes(&scratch), [true, false]);
         assert_eq!(changes(&scratch), "");
     }
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     scratch.git(&["switch", "-q", "feature"]);
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(passes(&scratch), [true, false, false]);
@@ -306,7 +306,7 @@ fn a_tick_that_a_person_takes_away_after_a_merge_is_not_passed_over() {
     );
     scratch.write("prd.json", &again);
     scratch.piton(&["files", "sync"]);
-    let asked = scratch.json(&["inbox"]).as_array().map_or(0, Vec::len);
+    let asked = scratch.json_list(&["inbox"]).as_array().map_or(0, Vec::len);
     let next = scratch.piton(&["next"]).out;
     assert!(asked == 1 || next.contains("US-1"), "{next}");
     assert_eq!(passes(&scratch), [false, false]);
@@ -327,7 +327,7 @@ fn older_words_of_another_branch_are_no_edit() {
     scratch.git(&["switch", "-q", "main"]);
     for _ in 0..2 {
         fine(&scratch.piton(&["files", "sync"]));
-        assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+        assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
         assert_eq!(changes(&scratch), "");
     }
     scratch.git(&["switch", "-q", "feature"]);
@@ -557,7 +557,7 @@ fn marks_alone_that_are_put_back_are_asked_about_and_are_shown_again() {
         run_one(&scratch);
         scratch.git(&["checkout", "-q", "--", "prd.json"]);
         assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
-        let inbox = scratch.json(&["inbox"]);
+        let inbox = scratch.json_list(&["inbox"]);
         let id = inbox[0]["id"].as_str().expect("a question");
         fine(&scratch.piton(&["decide", id, verb, "--why", "so"]));
         fine(&scratch.piton(&["files", "sync"]));
@@ -578,7 +578,7 @@ fn check_ticked_after(bring: &[&[&str]]) {
     bring.iter().for_each(|args| drop(scratch.git(args)));
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(passes(&scratch), [true, false], "{bring:?}");
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(passes(&scratch), [true, false], "{bring:?}");
 }
@@ -707,7 +707,7 @@ fn what_depends_on_work_that_is_on_another_branch_waits_for_the_merge() {
     scratch.git(&["merge", "-q", "-m", "keel and sail", "keel", "-X", "ours"]);
     fine(&run_all(&scratch));
     assert!(is_in_state(&scratch, "mast", "done"));
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }
 
 #[test]
@@ -742,7 +742,7 @@ fn add_sign(scratch: &Scratch, title: &str) {
 }
 
 fn signs(scratch: &Scratch) -> Vec<String> {
-    let list = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    let list = scratch.json_list(&["learn", "list", "--kind", "guardrail"]);
     let list = list.as_array().expect("a list").iter();
     let titles = list.map(|sign| sign["title"].as_str().unwrap_or_default().to_owned());
     titles.collect()
@@ -806,7 +806,7 @@ fn an_edit_that_is_committed_on_a_new_branch_comes_back_with_its_merge() {
     scratch.git(&["merge", "-q", "feature"]);
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(scratch.read(LEARNED), edited);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }
 
 #[test]
@@ -912,7 +912,7 @@ fn what_an_agent_does_to_the_signs_at_its_very_end_is_asked_about() {
     run_one(&scratch);
     let inbox = scratch.shows(&["inbox"]);
     assert!(inbox.contains(".ralph/guardrails.md"), "{inbox}");
-    let list = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    let list = scratch.json_list(&["learn", "list", "--kind", "guardrail"]);
     assert_eq!(list[1]["content"], "Look first.");
     let files = scratch.git(&["show", "--format=", "--name-only", "HEAD"]);
     assert!(!files.contains("guardrails.md"), "{files}");
@@ -958,7 +958,7 @@ fn what_was_begun_here_and_committed_on_a_new_branch_is_there_again_after_its_me
         fine(&scratch.piton(&["files", "sync"]));
         assert_eq!(changes(&scratch), "");
     }
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     scratch.git(&["merge", "-q", "feature"]);
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(changes(&scratch), "");
@@ -1110,7 +1110,10 @@ fn a_mark_that_was_taken_out_and_committed_is_asked_about() {
     scratch.write("prd.json", &unticked);
     commit(&scratch, "not done after all");
     scratch.piton(&["files", "sync"]);
-    assert_eq!(scratch.json(&["inbox"]).as_array().map_or(0, Vec::len), 1);
+    assert_eq!(
+        scratch.json_list(&["inbox"]).as_array().map_or(0, Vec::len),
+        1
+    );
     assert_eq!(passes(&scratch), [false, false]);
 }
 
@@ -1232,7 +1235,7 @@ fn work_on_a_branch_that_was_left_again_is_that_branchs() {
     let commit = scratch.git(&["rev-parse", "US-1"]);
     let shown = scratch.json(&["show", "US-1"]).to_string();
     assert!(shown.contains(commit.trim()), "{shown}");
-    let asked = scratch.json(&["inbox"]).to_string();
+    let asked = scratch.json_list(&["inbox"]).to_string();
     let behind = format!("left its work behind in commit {}", &commit[..12]);
     assert!(asked.contains(&behind), "{asked}");
     fine(&scratch.piton(&["decide", "d1", "approve"]));
@@ -1341,7 +1344,7 @@ fn a_commit_before_its_mark_is_nobodys_edit() {
     run_one(&scratch);
     scratch.git(&["checkout", "-q", "--detach", "HEAD~1"]);
     fine(&scratch.piton(&["files", "sync"]));
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     scratch.git(&["switch", "-q", "main"]);
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(passes(&scratch), [true, false]);
@@ -1363,7 +1366,7 @@ fn a_tick_that_a_person_committed_on_another_branch_is_not_taken_out_here() {
     fine(&scratch.piton(&["files", "sync"]));
     scratch.git(&["switch", "-q", "main"]);
     fine(&scratch.piton(&["files", "sync"]));
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     assert_eq!(passes(&scratch), [true, false]);
 }
 
@@ -1385,7 +1388,7 @@ fn work_that_was_left_behind_is_not_ticked_by_what_is_committed_later() {
 fn what_to_merge_is_a_commit_where_the_branch_has_another_name() {
     let scratch = dependent();
     assert_eq!(run_all(&scratch).exit, 3);
-    let shown = || scratch.json(&["inbox"])[0]["details"].to_string();
+    let shown = || scratch.json_list(&["inbox"])[0]["details"].to_string();
     assert!(shown().contains("git merge keel"), "{}", shown());
     fine(&scratch.piton(&["plan", "retry", "mast"]));
     scratch.git(&["branch", "-m", "keel", "kiel"]);
@@ -1540,7 +1543,7 @@ fn another_run_asks_once_about_all_that_an_earlier_one_did_elsewhere() {
     [exit 0]
     ");
     assert_eq!(passes(&scratch), [true, true]);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     for story in ["US-1", "US-2"] {
         assert_eq!(commits_of(&scratch, story), 1, "{story}");
     }
@@ -1575,7 +1578,7 @@ fn what_another_run_asks_about_is_left_out_when_a_person_says_so() {
     fine(&scratch.piton(&["decide", "d1", "skip"]));
     fine(&run_all(&scratch));
     assert_eq!(passes(&scratch), [false, false]);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }
 
 #[test]
@@ -1638,7 +1641,7 @@ fn a_sprint_that_is_done_on_one_branch_changes_no_file_of_another() {
     scratch.git(&["merge", "-q", "feature"]);
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(statuses(&scratch), ["completed"; 3]);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }
 
 #[test]
@@ -1656,7 +1659,7 @@ fn a_sprint_is_not_completed_on_a_branch_that_lacks_a_part_of_it() {
     scratch.git(&["merge", "-q", "-m", "both", "feature", "-X", "ours"]);
     fine(&scratch.piton(&["files", "sync"]));
     assert_eq!(statuses(&scratch), ["completed"; 4]);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }
 
 #[test]
@@ -1670,14 +1673,14 @@ fn a_sprint_that_is_begun_anew_waits_at_a_part_that_is_elsewhere() {
     // The work of the first is here: it is done again, as whoever begins anew wants.
     assert_eq!(commits_of(&scratch, "keel"), 2);
     assert_eq!(statuses(&scratch), ["needs-human", "completed", "blocked"]);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     let question = "another run did `mast` on feature, and it is not here: do it again?";
     assert_eq!(asked[0]["question"], question);
     assert_eq!(asked.as_array().map(Vec::len), Some(1));
     scratch.git(&["cherry-pick", "feature~1"]);
     fine(&scratch.run(&[]));
     assert_eq!(statuses(&scratch), ["completed"; 3]);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     assert_eq!(commits_of(&scratch, "mast"), 1);
 }
 
@@ -1703,7 +1706,7 @@ fn what_another_run_asks_about_shrinks_by_what_is_skipped_alone() {
     assert_eq!(run_anew(&scratch).exit, 3);
     fine(&scratch.piton(&["plan", "skip", "prd~2:US-1"]));
     assert_eq!(run_all(&scratch).exit, 3);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     let question = "another run did `US-2` on other, and it is not here: do it again?";
     assert_eq!(asked[0]["question"], question);
 }

@@ -174,7 +174,10 @@ fn what_stands_in_the_files_of_one_clone_is_known_in_another() {
         }
         fine(&other.piton(&["files", "sync"]));
         assert_eq!(entries(&other), known, "{families:?}");
-        assert_eq!(other.json(&["inbox"]).as_array().map_or(0, Vec::len), 0);
+        assert_eq!(
+            other.json_list(&["inbox"]).as_array().map_or(0, Vec::len),
+            0
+        );
     }
 }
 
@@ -385,7 +388,10 @@ fn what_several_clones_name_at_once_is_merged_without_a_conflict() {
         }
     }
     assert_eq!(first.read(LOG).matches("<<<<<<<").count(), 0);
-    assert_eq!(first.json(&["inbox"]).as_array().map_or(0, Vec::len), 0);
+    assert_eq!(
+        first.json_list(&["inbox"]).as_array().map_or(0, Vec::len),
+        0
+    );
     for who in ["Ada", "Bob", "Cy"] {
         let listed = first.piton(&["learn", "list"]);
         assert_eq!(

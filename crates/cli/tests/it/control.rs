@@ -248,7 +248,7 @@ echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"
     scratch.write("go", "");
     assert_eq!(scratch.piton(&["run", "demo", "--recompile"]).exit, 0);
     std::fs::remove_file(scratch.path().join("go")).expect("it was there");
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     assert_eq!(scratch.json(&["next"])["questions"], 0);
     let said = scratch.piton(&["run", DEMO]);
     assert_eq!(said.exit, 3, "{}", said.err);
@@ -262,5 +262,5 @@ echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"
     // It can still be answered, and what its file says is done is done for it, too.
     assert_eq!(scratch.piton(&["decide", "d1", "retry"]).exit, 0);
     assert_eq!(scratch.piton(&["run", DEMO]).exit, 0);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }

@@ -102,7 +102,10 @@ fn what_a_person_takes_out_of_the_file_is_worked_on_no_more() {
         let status = scratch.json(&["status", kind.plan]);
         assert_eq!(status["run"]["counters"]["nodes_dropped"], 1);
         assert_eq!(status["run"]["state"], "done");
-        assert_eq!(scratch.json(&["inbox"]).as_array().map(Vec::len), Some(0));
+        assert_eq!(
+            scratch.json_list(&["inbox"]).as_array().map(Vec::len),
+            Some(0)
+        );
     }
 }
 
@@ -137,7 +140,7 @@ fn a_file_without_any_open_item_is_one_question() {
         scratch.write(kind.file, &text);
         let said = scratch.piton(&["files", "sync"]);
         assert!(said.err.contains("piton inbox"), "{}{}", said.out, said.err);
-        let inbox = scratch.json(&["inbox"]);
+        let inbox = scratch.json_list(&["inbox"]);
         assert_eq!(inbox.as_array().map(Vec::len), Some(1), "{inbox}");
         let asked = inbox.to_string();
         assert!(asked.contains("US-2") || asked.contains("us-2"), "{asked}");
@@ -240,8 +243,8 @@ fn what_a_person_took_out_stays_theirs_while_an_agent_works() {
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     scratch.write("prd.json", &text.replace("true},", "true}"));
     assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     let said = run(&scratch, "prd.json", &["--once"]);
     assert!(!said.err.contains("may be an agent's"), "{}", said.err);
-    assert_eq!(scratch.json(&["inbox"]), asked);
+    assert_eq!(scratch.json_list(&["inbox"]), asked);
 }

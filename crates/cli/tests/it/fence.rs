@@ -101,9 +101,9 @@ const FORBIDDEN: [(&str, &str); 3] = [
 /// After an agent tried all that is forbidden: nothing of it came to pass.
 #[track_caller]
 fn nothing_was_decided(scratch: &Scratch) {
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     assert_eq!(inbox[0]["id"], "d1", "{inbox}");
-    let learned = scratch.json(&["learn", "list"]);
+    let learned = scratch.json_list(&["learn", "list"]);
     assert_eq!(learned[0]["id"], "learning-0001", "{learned}");
     let status = scratch.json(&["status", DEMO]);
     let nodes = status["run"]["nodes"].as_array().expect("nodes");
@@ -192,7 +192,7 @@ fn an_agent_that_outlives_its_runner_is_still_an_agent() {
         !scratch.read("late.exit").is_empty()
     });
     refused(&scratch, "late");
-    assert_eq!(scratch.json(&["inbox"])[0]["id"], "d1");
+    assert_eq!(scratch.json_list(&["inbox"])[0]["id"], "d1");
 }
 
 #[test]

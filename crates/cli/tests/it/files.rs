@@ -27,7 +27,7 @@ fn pipe(scratch: &Scratch, name: &str) {
 
 /// Where each listed file stands.
 fn standings(scratch: &Scratch) -> Vec<(String, String)> {
-    let listed = scratch.json(&["files", "list"]);
+    let listed = scratch.json_list(&["files", "list"]);
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let listed = listed.as_array().expect("a list").iter();
     listed
@@ -292,7 +292,7 @@ mod list {
         [exit 0]
         ");
         assert_eq!(
-            scratch.json(&["files", "list"])[0]["about"],
+            scratch.json_list(&["files", "list"])[0]["about"],
             "a progress file of earlier times"
         );
         fine(&scratch.piton(&["files", "migrate"]));
@@ -395,7 +395,9 @@ mod usage {
         ] {
             let said = scratch.piton(args);
             assert_eq!((said.exit, &*said.out), (2, ""), "{args:?}: {}", said.err);
-            let error: Value = serde_json::from_str(&said.err).expect("one object");
+            let mut error: Value = serde_json::from_str(&said.err).expect("one object");
+            let schema = crate::harness::take_schema(&mut error);
+            assert_eq!(schema.as_deref(), Some("piton.error/1"), "{args:?}");
             assert_eq!(error["error"]["code"], "usage");
             assert_eq!(error["error"]["exit"], 2);
             let message = error["error"]["message"].as_str().expect("a text");

@@ -143,7 +143,7 @@ fn titles(text: &str) -> Vec<String> {
 
 /// Which rules hold, as piton has them.
 fn known(scratch: &Scratch) -> Vec<String> {
-    let known = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    let known = scratch.json_list(&["learn", "list", "--kind", "guardrail"]);
     let known = known.as_array().expect("a list").iter();
     let title = |one: &serde_json::Value| one["title"].as_str().unwrap_or_default().to_owned();
     known.map(title).collect()
@@ -193,7 +193,7 @@ fn four_versions_of_a_loops_files_are_taken_as_they_stand() {
             sorted(titles(&texts[0].1)),
             "{nth}"
         );
-        open += scratch.json(&["inbox"]).as_array().map_or(1, Vec::len);
+        open += scratch.json_list(&["inbox"]).as_array().map_or(1, Vec::len);
         assert_eq!(open, 0, "{nth}: {}", scratch.piton(&["inbox"]).out);
         // The one session that is told of, and none of the notes.
         let recent = scratch.json(&["recent", "100"]);

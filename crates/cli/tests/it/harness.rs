@@ -186,12 +186,30 @@ impl Scratch {
         Some(value.trim().to_owned())
     }
 
-    /// The answer of a command with `--json`.
+    /// The answer of a command with `--json`, without the name of its shape, which it
+    /// begins with.
     #[track_caller]
     pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         let said = self.piton(&[args, &["--json"]].concat());
-        serde_json::from_str(&said.out)
-            .unwrap_or_else(|error| panic!("{error}: {}{}", said.out, said.err))
+        let mut answer: serde_json::Value = serde_json::from_str(&said.out)
+            .unwrap_or_else(|error| panic!("{error}: {}{}", said.out, said.err));
+        let named = take_schema(&mut answer);
+        assert!(named.is_some(), "no name of a shape: {}", said.out);
+        answer
+    }
+
+    /// The list that is the answer of a command with `--json`.
+    #[track_caller]
+    pub(crate) fn json_list(&self, args: &[&str]) -> serde_json::Value {
+        let answer = self.json(args);
+        let mut lists = answer
+            .as_object()
+            .into_iter()
+            .flat_map(|fields| fields.values());
+        match (lists.next(), lists.next()) {
+            (Some(list), None) if list.is_array() => list.clone(),
+            _ => panic!("no list: {answer}"),
+        }
     }
 
     /// Carries out a command that has no verb yet, or none that can be typed.
@@ -501,4 +519,15 @@ fn without_ids(text: &str) -> String {
     }
     out.push_str(rest);
     out.replace(&format!("PID on {host}"), "PID on HOST")
+}
+
+/// Takes the name of its shape, as `piton.status/1`, off an answer that begins with it.
+pub(crate) fn take_schema(answer: &mut serde_json::Value) -> Option<String> {
+    let fields = answer.as_object_mut()?;
+    if fields.keys().next()? != "schema" {
+        return None;
+    }
+    let schema = fields.shift_remove("schema")?.as_str()?.to_owned();
+    let (name, version) = schema.strip_prefix("piton.")?.split_once('/')?;
+    (!name.is_empty() && version.parse() == Ok(1)).then_some(schema)
 }

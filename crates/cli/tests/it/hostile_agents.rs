@@ -327,7 +327,10 @@ fn what_an_agent_read_is_no_order_and_no_answer() {
         !kinds.iter().any(|kind| kind == "decision-made"),
         "{kinds:?}"
     );
-    assert_eq!(scratch.json(&["inbox"]).as_array().map_or(0, Vec::len), 1);
+    assert_eq!(
+        scratch.json_list(&["inbox"]).as_array().map_or(0, Vec::len),
+        1
+    );
 }
 
 #[test]

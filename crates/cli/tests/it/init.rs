@@ -343,7 +343,7 @@ fn case_9_files_of_other_tools_are_named_and_left_alone() {
         assert!(about.contains(what), "{file}: {about}");
         fine(&scratch.piton(&["record", "auth"]));
         assert_eq!(scratch.read(file), text, "{file}");
-        let listed = scratch.json(&["files", "list"]);
+        let listed = scratch.json_list(&["files", "list"]);
         assert!(!listed.to_string().contains("\"face\""), "{file}: {listed}");
     }
 }

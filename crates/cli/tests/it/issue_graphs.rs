@@ -182,7 +182,7 @@ fn a_death_in_each_phase_leaves_a_valid_file_and_the_run_goes_on() {
             check_strictly(&scratch);
             died_in.insert(phase(&scratch).split(' ').next().map(str::to_owned));
         }
-        let open = scratch.json(&["inbox"]);
+        let open = scratch.json_list(&["inbox"]);
         for asked in open.as_array().expect("a list") {
             let id = asked["id"].as_str().expect("an id");
             assert_eq!(asked["kind"], "approval", "{asked}");
@@ -214,7 +214,7 @@ fn a_file_that_waits_for_an_approval_asks_for_it_before_any_agent() {
     let said = run(&scratch);
     assert_eq!(said.exit, 3, "{}", said.err);
     assert!(!scratch.has("prompt-DESIGN"), "{}", said.err);
-    assert_eq!(scratch.json(&["inbox"])[0]["kind"], "approval");
+    assert_eq!(scratch.json_list(&["inbox"])[0]["kind"], "approval");
     // As the command of the original moves it on.
     let text = scratch.read("state.json");
     let moved = text
@@ -498,7 +498,7 @@ fn case_50_a_run_resumes_from_each_state_in_which_another_tool_left_it() {
         let is_started = |name: &&&str| scratch.has(&format!("prompt-{}", name.replace('#', "-")));
         let begun = prompts.iter().find(is_started);
         assert_eq!(begun.copied(), first, "{case}");
-        let asked = scratch.json(&["inbox"]).as_array().map_or(0, Vec::len);
+        let asked = scratch.json_list(&["inbox"]).as_array().map_or(0, Vec::len);
         assert_eq!(asked, usize::from(exit != 0), "{case}");
     }
 }
@@ -538,7 +538,7 @@ fn what_is_to_be_approved_is_shown_where_it_lies() {
     let said = scratch.piton(&[RUN, &["--workers", "2"]].concat());
     assert_eq!(said.exit, 3, "{}", said.err);
     assert!(!scratch.has("artifacts/scoping-doc.md"));
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     assert_eq!(asked[0]["artifact"], "artifacts/scoping-doc.md");
     let see = asked[0]["see"].as_str().expect("a command");
     let words: Vec<&str> = see.split(' ').collect();
@@ -556,7 +556,7 @@ fn nobody_approves_a_file_that_is_not_there() {
     assert_eq!(said.exit, 2, "{}", said.err);
     let told = "artifacts/scoping-doc.md, which is to be approved of `DESIGN`, is not there";
     assert!(said.err.contains(told), "{}", said.err);
-    assert_eq!(scratch.json(&["inbox"])[0]["id"], "d1");
+    assert_eq!(scratch.json_list(&["inbox"])[0]["id"], "d1");
     scratch.write("artifacts/scoping-doc.md", &text);
     decide(&scratch, &["d1", "approve"]);
 }
@@ -586,7 +586,7 @@ echo done"#;
     let told = scratch.read("prompt-DESIGN");
     assert!(told.contains("`.sdlc/orders.md`"), "{told}");
     assert!(told.contains("`.sdlc/design/scope.md`"), "{told}");
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     assert_eq!(asked[0]["artifact"], ".sdlc/design/scope.md");
 }
 
@@ -681,7 +681,7 @@ fn a_run_with_another_id_is_another_run() {
     assert_eq!(said.exit, 3, "{}", said.err);
     assert_eq!(phase(&scratch), "DESIGN awaiting_approval");
     check_strictly(&scratch);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     assert_eq!(asked[0]["run"], "2026-02-01-bills", "{asked}");
 }
 
@@ -869,7 +869,7 @@ fn a_person_decides_after_three_rounds() {
     assert_eq!(started(&scratch).len(), 8, "{:?}", started(&scratch));
     assert_eq!(status(&scratch, "S-1"), "awaiting_human");
     assert_eq!(iterations(&scratch), (4, 0));
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     assert_eq!(asked[0]["kind"], "agent-review", "{asked}");
     assert_eq!(asked[0]["see"], "git status -vv", "{asked}");
     decide(&scratch, &["d1", "reject", "--why", "bound it"]);
@@ -897,7 +897,7 @@ fn a_person_decides_where_a_reviewer_gives_no_verdict_twice_or_changes_files() {
         );
         let told = scratch.read(".git/told/2-quality-reviewer");
         assert!(told.contains(why), "{told}");
-        let asked = scratch.json(&["inbox"]);
+        let asked = scratch.json_list(&["inbox"]);
         assert_eq!(asked[0]["kind"], "agent-review", "{asked}");
         assert_eq!(iterations(&scratch), (0, 0));
     }
@@ -967,7 +967,7 @@ fn in_a_lane_nothing_is_merged_that_was_not_approved() {
     let branch = "piton/2026-01-15-orders";
     let on_branch = |scratch: &Scratch| scratch.git(&["ls-tree", "--name-only", branch]);
     assert!(!on_branch(&scratch).contains("made"));
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     let diff = asked[0]["review"]["diff"].as_str().expect("how to see it");
     let words: Vec<&str> = diff.split(' ').skip(1).collect();
     let shown = scratch.git(&words);
@@ -1018,7 +1018,10 @@ fn an_issue_that_is_left_out_once_it_was_begun_is_left_to_people() {
     assert_eq!(status(&scratch, "S-1"), "awaiting_human");
     assert_eq!(phase(&scratch), "COMPLETED completed");
     check_strictly(&scratch);
-    assert_eq!(scratch.json(&["inbox"]).as_array().map(Vec::len), Some(0));
+    assert_eq!(
+        scratch.json_list(&["inbox"]).as_array().map(Vec::len),
+        Some(0)
+    );
 }
 
 /// The words of a project stand in the place of those of piton, with what the file of

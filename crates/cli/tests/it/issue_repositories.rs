@@ -279,7 +279,12 @@ fn a_death_at_each_step_loses_nothing_in_either_repository() {
         );
         let said = Said::of(&command.output().expect("piton starts"));
         check_strictly(&shop);
-        assert_eq!(shop.json(&["inbox"]), serde_json::json!([]), "{}", said.err);
+        assert_eq!(
+            shop.json_list(&["inbox"]),
+            serde_json::json!([]),
+            "{}",
+            said.err
+        );
         if said.exit == 0 {
             break;
         }
@@ -406,7 +411,11 @@ fn a_run_over_two_repositories_goes_from_its_first_phase_to_its_last() {
         let running = Running::start(shop.command(&args));
         shop.until("an agent works, or none is to", || {
             shop.has(".git/at/began")
-                || !shop.json(&["inbox"]).as_array().expect("a list").is_empty()
+                || !shop
+                    .json_list(&["inbox"])
+                    .as_array()
+                    .expect("a list")
+                    .is_empty()
         });
         running.kill();
         for item in items {
@@ -441,7 +450,7 @@ fn a_run_over_two_repositories_goes_from_its_first_phase_to_its_last() {
     decide(&["d3", "approve"]);
     // One issue fails for good, and another waits for it.
     step(1);
-    let asked = shop.json(&["inbox"]);
+    let asked = shop.json_list(&["inbox"]);
     assert_eq!(asked[0]["node"], "web#2", "{asked}");
     let status = |id: &str| word(&shop, &format!("/issues/{id}/status"));
     let shown = shop.json(&["status"]);
@@ -516,7 +525,7 @@ fn a_repository_has_a_check_and_a_setup_of_its_own() {
     let at = config.find("check = \"grep -q web").expect("it is there");
     let config = format!("{}check = \"\"\n", &config[..at]);
     shop.write(".piton/config.toml", &config);
-    let asked = shop.json(&["inbox"]);
+    let asked = shop.json_list(&["inbox"]);
     let asked = asked[0]["id"].as_str().expect("a question").to_owned();
     assert_eq!(shop.piton(&["decide", &asked, "retry"]).exit, 0);
     let said = run(&shop, &[]);
@@ -608,7 +617,7 @@ fn an_open_issue_goes_to_the_repository_that_its_file_names() {
     let moved = moved.replace(r#""W-2": {"repo": "web""#, r#""W-2": {"repo": "shop""#);
     shop.write("state.json", &moved);
     shop.piton(&["files", "sync"]);
-    let asked = shop.json(&["inbox"]);
+    let asked = shop.json_list(&["inbox"]);
     let details: Vec<&str> = asked
         .as_array()
         .into_iter()

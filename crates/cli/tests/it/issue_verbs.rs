@@ -304,7 +304,7 @@ fn case_49_a_failed_issue_names_what_is_stuck_behind_it_and_a_person_lets_it_go_
         &["fail", "S-1", "--why", "the API is gone"],
         "failed",
     );
-    let open = scratch.json(&["inbox"]);
+    let open = scratch.json_list(&["inbox"]);
     assert_eq!(open[0]["kind"], "blocked-node", "{open}");
     let shown = scratch.shows(&["issue", "show", "S-2"]);
     assert!(shown.contains("waits for  S-1 (failed)"), "{shown}");

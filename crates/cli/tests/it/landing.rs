@@ -243,7 +243,7 @@ fn a_mark_that_lands_as_well_is_in_nobodys_way() {
     fine(&said);
     assert!(has_landed(&scratch));
     assert_eq!(scratch.git(&["status", "--porcelain"]), "");
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     let shown = scratch.piton(&["status"]).out;
     assert!(!shown.contains("done on piton/prd"), "{shown}");
 }

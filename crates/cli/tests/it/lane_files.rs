@@ -101,7 +101,7 @@ fn all_landed(scratch: &Scratch) {
     // Nothing is written a second time, and nothing is asked.
     fine(&scratch.piton(&["files", "sync"]));
     is_clean(scratch);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     let text = scratch.read(".ralph/progress.md");
     for item in ["US-001", "US-002"] {
         assert_eq!(count(&text, &format!("{item} - did it")), 1, "{text}");
@@ -204,5 +204,5 @@ fn a_sprint_that_git_tracks_lands_as_completed() {
     is_clean(&scratch);
     let text = scratch.read("demo/PROGRESS.yaml");
     assert!(text.contains("\nstatus: completed\n"), "{DEMO}: {text}");
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }

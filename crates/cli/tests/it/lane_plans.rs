@@ -91,7 +91,7 @@ fn fine(said: &Said) {
 }
 
 fn inbox(scratch: &Scratch) -> Vec<serde_json::Value> {
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     inbox.as_array().expect("a list").clone()
 }
 

@@ -524,7 +524,7 @@ fn what_is_rejected_does_not_get_the_lane_in_which_another_unit_left_a_repositor
         assert_ne!(said.exit, 0, "{}", said.err);
         let is_there = || shell(&scratch, &format!("cd .piton/lanes/1/*-1; {shows}"));
         is_there();
-        let asked = scratch.json(&["inbox"]);
+        let asked = scratch.json_list(&["inbox"]);
         let asked = asked.as_array().expect("a list").iter();
         let mut first = asked.filter(|asked| asked["node"] == "US-001");
         let id = first.next().expect("it waits")["id"].clone();

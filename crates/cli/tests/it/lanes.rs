@@ -383,7 +383,7 @@ fn a_check_of_the_run_that_is_not_there_is_asked_about_before_an_agent_looks() {
     };
     let said = run();
     assert_eq!(said.exit, 1, "{}", said.err);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     let details = asked.to_string();
     assert!(
         details.contains("`nothere` cannot be run on the merged tree"),

@@ -68,7 +68,7 @@ fn each_kind_is_added_listed_and_shown() {
     [exit 0]
     ");
     let of = |args: &[&str]| {
-        let found = scratch.json(&[&["learn", "list"], args].concat());
+        let found = scratch.json_list(&[&["learn", "list"], args].concat());
         let rows = found.as_array().expect("a list").clone();
         let ids = rows
             .iter()
@@ -202,7 +202,7 @@ fn ids_from_many_processes_at_once_are_all_different() {
         let said = writer.end();
         assert_eq!(said.exit, 0, "{}", said.err);
     }
-    let rows = scratch.json(&["learn", "list"]);
+    let rows = scratch.json_list(&["learn", "list"]);
     let rows = rows.as_array().expect("a list");
     let ids: std::collections::BTreeSet<&str> =
         rows.iter().filter_map(|row| row["id"].as_str()).collect();

@@ -108,7 +108,7 @@ fn round() {
     assert_eq!(count("memory-added"), THINGS, "each thing is learned once");
     assert_eq!(count("memory-confirmed"), PROCESSES - THINGS);
 
-    let rows = scratch.json(&["learn", "list"]);
+    let rows = scratch.json_list(&["learn", "list"]);
     let rows = rows.as_array().expect("a list");
     assert_eq!(ids(rows, "id").len(), THINGS);
     assert_eq!(ids(rows, "content"), NOTICED.map(str::to_owned).into());

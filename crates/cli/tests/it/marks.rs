@@ -25,7 +25,7 @@ fn state(scratch: &Scratch, run: &str, node: &str) -> String {
 }
 
 fn kinds(scratch: &Scratch) -> Vec<String> {
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     let open = inbox.as_array().expect("a list");
     let kinds = open.iter().filter_map(|one| one["kind"].as_str());
     kinds.map(str::to_owned).collect()
@@ -146,7 +146,7 @@ fn a_check_that_a_person_refused_is_not_taken_with_their_next_edit() {
             "{}",
             said.err
         );
-        let inbox = scratch.json(&["inbox"]);
+        let inbox = scratch.json_list(&["inbox"]);
         let open = inbox.as_array().expect("a list").iter();
         let asked = open.filter(|one| one["kind"] == "agent-edit");
         for id in asked.filter_map(|one| one["id"].as_str()) {
@@ -439,7 +439,7 @@ fn with_doubted_check(format: &Format) -> (Scratch, &'static str, String) {
     assert_eq!(state(&scratch, format.run, format.nodes[0]), "done");
     assert!(scratch.read(format.file).contains("test -e ."));
     assert_eq!(kinds(&scratch), ["agent-edit"], "{}", said.err);
-    let id = scratch.json(&["inbox"])[0]["id"].clone();
+    let id = scratch.json_list(&["inbox"])[0]["id"].clone();
     (scratch, typed, id.as_str().expect("an id").to_owned())
 }
 

@@ -155,6 +155,17 @@ fn what_is_written_about_an_item_is_what_commands_show() {
         assert_eq!(prepared.data["item"], "auth");
         let recalled = server.done("recall", json!({ "text": "make gen before tests" }));
         assert!(recalled.text.contains("learning-0001"), "{}", recalled.text);
+        let typed = scratch.piton(&["recall", "make gen before tests", "--json"]);
+        let typed: Value = serde_json::from_str(&typed.out).expect("JSON");
+        assert_eq!(recalled.data["schema"], "piton.recall/1");
+        // What it is worth falls with time, by a little between the two.
+        let ids = |answer: &Value| answer["results"][0]["id"].clone();
+        assert_eq!(ids(&recalled.data), ids(&typed));
+        let keys = |answer: &Value| {
+            let found = answer["results"][0].as_object().expect("an object");
+            found.keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(keys(&recalled.data), keys(&typed));
         assert_eq!(server.close(), Some(0));
 
         let recent = scratch.json(&["recent", "--item", "auth"]).to_string();
@@ -162,7 +173,7 @@ fn what_is_written_about_an_item_is_what_commands_show() {
             recent.contains("cc was not found") && recent.contains("\"test\""),
             "{recent}"
         );
-        let inbox = scratch.json(&["inbox"]);
+        let inbox = scratch.json_list(&["inbox"]);
         assert_eq!(
             (&inbox[0]["kind"], &inbox[0]["node"]),
             (&json!("question"), &json!("auth"))
@@ -570,7 +581,7 @@ fn an_agent_of_a_run_writes_about_its_own_attempt_and_is_refused_when_that_is_ov
         .find_map(|line| line.strip_prefix("PITON_ATTEMPT="));
     let mark = mark.expect("the agent is marked").to_owned();
     assert_eq!(answered["actor"], format!("agent:{mark}"), "{answered}");
-    assert_eq!(scratch.json(&["inbox"])[0]["node"], "build");
+    assert_eq!(scratch.json_list(&["inbox"])[0]["node"], "build");
 
     // The agent's program lives on, and so does its server.
     let env = [("PITON_ATTEMPT", mark.as_str())];

@@ -525,6 +525,23 @@ mod help {
     }
 
     #[test]
+    fn each_command_has_a_manual_page_of_its_own() {
+        let scratch = Scratch::outside_git();
+        let page = scratch.piton(&["man", "run"]).out;
+        assert!(
+            page.contains(".TH piton-run 1") && page.contains("dry\\-run"),
+            "{page}"
+        );
+        let page = scratch.piton(&["man", "plan", "compile"]).out;
+        assert!(page.contains("Compile a sprint"), "{page}");
+        insta::assert_snapshot!(scratch.shows(&["man", "plan", "nope"]), @r"
+        error: there is no command `piton plan nope` [usage]
+        hint: see the commands with `piton --help`
+        [exit 2]
+        ");
+    }
+
+    #[test]
     fn mistakes_in_typing_end_with_2_and_go_to_stderr() {
         let scratch = Scratch::outside_git();
         for args in [

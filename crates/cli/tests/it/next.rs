@@ -202,7 +202,7 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
         prompts.contains("## A person says\n\n> tabs or blanks?\n> blanks, four of them"),
         "{prompts}"
     );
-    let known = scratch.json(&["learn", "list", "--kind", "resolved-blocker"]);
+    let known = scratch.json_list(&["learn", "list", "--kind", "resolved-blocker"]);
     assert_eq!(known[0]["content"], "blanks, four of them", "{known}");
 }
 

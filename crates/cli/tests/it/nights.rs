@@ -128,7 +128,7 @@ fn one_item_s_trouble_holds_up_no_other_and_the_end_is_an_account() {
 
 /// The questions of agents, each with an answer.
 fn asked(scratch: &Scratch) -> Vec<(String, &'static str)> {
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     let open = inbox.as_array().expect("a list").iter();
     let asked = open.filter(|one| one["kind"] == "human-needed");
     asked
@@ -260,7 +260,7 @@ fn a_dry_run_lists_what_can_be_started_and_says_what_the_rest_waits_for() {
     [exit 0]
     ");
     assert_eq!(
-        scratch.json(&["run", "demo", "--dry-run"]),
+        scratch.json_list(&["run", "demo", "--dry-run"]),
         serde_json::json!([])
     );
 }

@@ -135,7 +135,12 @@ fn piton_until(end: Instant, scratch: &Scratch, process: usize, args: &[&str]) -
 /// temporary file write into each other's now and then.
 fn answer_until(over: &AtomicBool, scratch: &Scratch) {
     while !over.load(Ordering::Relaxed) {
-        for asked in scratch.json(&["inbox"]).as_array().into_iter().flatten() {
+        for asked in scratch
+            .json_list(&["inbox"])
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
             let id = asked["id"].as_str().expect("an id");
             scratch.piton(&["decide", id, "keep-piton"]);
         }
@@ -216,7 +221,12 @@ fn race(race: &Race) {
     let last = fs::read_to_string(&file).unwrap_or_default();
     let mut synced = scratch.piton(&["files", "sync"]);
     if synced.exit == 3 {
-        for asked in scratch.json(&["inbox"]).as_array().into_iter().flatten() {
+        for asked in scratch
+            .json_list(&["inbox"])
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
             let id = asked["id"].as_str().expect("an id");
             let said = scratch.piton(&["decide", id, "keep-piton"]);
             // Looked at once more, it may fit: then there is nothing to decide.

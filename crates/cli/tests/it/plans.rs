@@ -166,7 +166,7 @@ fn an_agent_that_ticks_its_own_box_is_not_believed() {
         assert_eq!(said.exit, 1, "{}", said.err);
         assert_eq!(scratch.read("RALPH_TASK.md"), TASK, "{}", said.err);
         assert_eq!(state(&scratch, "RALPH_TASK", "a-1"), "failed");
-        assert_eq!(scratch.json(&["inbox"])[0]["node"], "a-1");
+        assert_eq!(scratch.json_list(&["inbox"])[0]["node"], "a-1");
     }
 }
 
@@ -262,7 +262,7 @@ fn a_list_is_begun_anew_as_it_stands() {
         LIST,
         "echo $PITON_ITEM >>order; touch b; echo done",
     );
-    let dry = scratch.json(&["run", "prd.json", "--dry-run"]);
+    let dry = scratch.json_list(&["run", "prd.json", "--dry-run"]);
     assert!(!scratch.has(".piton"), "{dry}");
     assert_eq!(run(&scratch, "prd.json").exit, 0);
     let again = LIST.replacen("\"passes\": false", "\"passes\": true", 1);
@@ -295,7 +295,7 @@ fn a_blocked_criterion_waits_for_a_decision_and_can_be_skipped() {
     let said = run(&scratch, "RALPH_TASK.md");
     assert_eq!(said.exit, 1, "{}", said.err);
     assert_eq!(state(&scratch, "RALPH_TASK", "a-1"), "blocked");
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     let id = inbox[0]["id"].as_str().expect("an id").to_owned();
     let shown = serde_json::to_string(&inbox).expect("JSON");
     assert!(shown.contains("There is no key."), "{shown}");

@@ -116,7 +116,7 @@ fn close(scratch: &Scratch, number: u32) {
 
 /// The open questions.
 fn asked(scratch: &Scratch) -> Vec<Value> {
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     inbox.as_array().expect("a list").clone()
 }
 
@@ -333,14 +333,14 @@ fn without_gh_work_waits_for_a_person_and_is_merged_here() {
     assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
     let words = "work goes to no pull requests, and waits in the inbox before it is merged here: there is no `gh`";
     assert_eq!(said.err.matches(words).count(), 1, "{}", said.err);
-    assert_eq!(scratch.json(&["inbox"])[0]["kind"], "review");
+    assert_eq!(scratch.json_list(&["inbox"])[0]["kind"], "review");
     let said = scratch.piton(&["decide", "d1", "approve"]);
     assert_eq!(said.exit, 0, "{}", said.err);
     // With it the run goes on as it was begun.
     let said = run(&scratch);
     assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
     assert!(!said.err.contains("pull requests"), "{}", said.err);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     assert_eq!(asked[0]["kind"], "review", "{asked}");
     scratch.piton(&["decide", "d2", "approve"]);
     fine(&run(&scratch));
@@ -819,7 +819,7 @@ fn without_gh_work_waits_for_a_person_also_after_a_death() {
     scratch.write(".git/go", "");
     let said = scratch.piton(RUN);
     assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     assert_eq!(asked[0]["kind"], "review", "{asked}");
     assert_eq!(asked[0]["node"], "US-002", "{asked}");
 }

@@ -53,7 +53,7 @@ fn what_piton_did_while_a_question_is_open_is_nobodys_edit() {
     let said = scratch.piton(&["files", "sync"]);
     assert_eq!(said.exit, 3, "{}", said.err);
     assert_eq!(said.err.matches("prd.json").count(), 1, "{}", said.err);
-    let before = scratch.json(&["inbox"]);
+    let before = scratch.json_list(&["inbox"]);
     assert_eq!(before[0]["details"], "`a` is to be pending: it is done");
     let said = run(&scratch, &["--max-iterations", "9"]);
     // Everything is done, and somebody has something to say about it.
@@ -61,7 +61,7 @@ fn what_piton_did_while_a_question_is_open_is_nobodys_edit() {
     assert!(!said.err.contains("took"), "{}", said.err);
     let reminded = said.err.matches("1 question about prd.json waits").count();
     assert_eq!(reminded, 2, "when it begins and when it ends: {}", said.err);
-    assert_eq!(scratch.json(&["inbox"]), before);
+    assert_eq!(scratch.json_list(&["inbox"]), before);
     // What is asked about stays, and the rest of the file follows.
     let shown = scratch.read("prd.json");
     let a = r#""do a", "steps": [], "passes": false"#;
@@ -85,7 +85,7 @@ fn what_piton_did_while_a_question_is_open_is_nobodys_edit() {
     );
     let said = scratch.piton(&["files", "sync"]);
     assert!(!said.err.contains("took"), "{}", said.err);
-    assert_eq!(scratch.json(&["inbox"]), before);
+    assert_eq!(scratch.json_list(&["inbox"]), before);
 }
 
 /// It is broken while a question is open, an item is done, and it is mended.
@@ -166,12 +166,15 @@ fn an_edit_that_holds_a_secret_is_asked_about_once() {
         "cat >/dev/null; echo x >made; sed -i 's/log in/enter {TOKEN}/' prd.json; echo done"
     ));
     assert_eq!(run(&scratch, &["--max-iterations", "1"]).exit, 5);
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     assert_eq!(inbox.as_array().map(Vec::len), Some(1), "{inbox}");
     assert!(inbox[0]["details"].to_string().contains("redacted"));
     for _ in 0..2 {
         let said = scratch.piton(&["files", "sync"]);
-        assert_eq!((said.exit, scratch.json(&["inbox"])), (0, inbox.clone()));
+        assert_eq!(
+            (said.exit, scratch.json_list(&["inbox"])),
+            (0, inbox.clone())
+        );
         assert!(!said.err.contains("took"), "{}", said.err);
     }
     // Nor is another question beside it asked again.
@@ -183,11 +186,14 @@ fn an_edit_that_holds_a_secret_is_asked_about_once() {
     );
     let said = scratch.piton(&["files", "sync"]);
     assert_eq!(said.err.matches("took 1 edit").count(), 1, "{}", said.err);
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     assert_eq!(inbox.as_array().map(Vec::len), Some(2), "{inbox}");
     for _ in 0..2 {
         let said = scratch.piton(&["files", "sync"]);
-        assert_eq!((said.exit, scratch.json(&["inbox"])), (3, inbox.clone()));
+        assert_eq!(
+            (said.exit, scratch.json_list(&["inbox"])),
+            (3, inbox.clone())
+        );
         assert!(!said.err.contains("took"), "{}", said.err);
     }
     assert!(!scratch.piton(&["journal", "export"]).out.contains(TOKEN));
@@ -288,11 +294,11 @@ fn nobody_decides_about_a_version_that_is_not_there_any_more() {
     let said = scratch.piton(&["decide", "d1", "keep-file"]);
     assert_eq!(said.exit, 1, "{}", said.err);
     assert!(said.err.contains("settled already"), "{}", said.err);
-    assert_eq!(scratch.json(&["inbox"])[0]["id"], "d2");
+    assert_eq!(scratch.json_list(&["inbox"])[0]["id"], "d2");
     // What was asked about before is asked about again.
     scratch.write("prd.json", LIST);
     assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     assert_eq!(inbox[0]["id"], "d3");
     assert_eq!(inbox[0]["details"], "`a` is to be pending: it is done");
     // Whoever takes it back has answered, in nobody's name.
@@ -323,7 +329,7 @@ fn a_question_about_a_file_that_is_as_piton_wrote_it_is_settled() {
     });
     let said = scratch.piton(&["files", "sync"]);
     assert_eq!(said.exit, 0, "{}", said.err);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }
 
 #[test]
@@ -584,7 +590,7 @@ fn the_file_holds_as_it_is_when_a_person_decides() {
     assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
     depends_on("[]");
     assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     let id = asked[0]["id"].as_str().expect("an id");
     let said = scratch.piton(&["decide", id, "keep-file"]);
     assert_eq!(said.exit, 0, "{}", said.err);

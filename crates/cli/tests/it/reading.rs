@@ -25,7 +25,7 @@ fn reads_of_check(scratch: &Scratch, run: &[&str], item: &str) -> String {
     let node = nodes.iter().find(|node| node["node"] == item);
     let listed = &node.expect("it is there")["check"];
     assert_eq!(&scratch.json(&["show", item])["item"]["check"], listed);
-    assert_eq!(&scratch.json(&["inbox"])[0]["check"], listed);
+    assert_eq!(&scratch.json_list(&["inbox"])[0]["check"], listed);
     let json = serde_json::to_string(listed).expect("JSON");
     format!(
         "{}\nSHOW\n{}\nINBOX\n{inbox}\nJSON\n{json}\n",
@@ -399,7 +399,7 @@ fn every_verb_describes_an_item_with_the_same_object() {
     // A dry run lists what can be started.
     assert_eq!(scratch.piton(&["plan", "retry", "a-2"]).exit, 0);
     assert_eq!(
-        scratch.json(&[RUN_LIST, &["--dry-run"]].concat())[0],
+        scratch.json_list(&[RUN_LIST, &["--dry-run"]].concat())[0],
         scratch.json(&["status"])["run"]["nodes"][1]
     );
 }

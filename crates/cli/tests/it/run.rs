@@ -183,7 +183,7 @@ mod agents {
             r#"echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?","details":"5432 is taken"}}'; exit 1"#,
         );
         assert_eq!(scratch.run(&[]).exit, 3);
-        let inbox = scratch.json(&["inbox"]);
+        let inbox = scratch.json_list(&["inbox"]);
         assert_eq!(
             (inbox[0]["question"].as_str(), inbox[0]["details"].as_str()),
             (Some("which port?"), Some("5432 is taken"))
@@ -1279,7 +1279,7 @@ mod requests {
         assert!(
             !scratch.has(".piton") && !scratch.has("demo/PROGRESS.yaml") && !scratch.has("started")
         );
-        let dry = scratch.json(&["run", "demo", "--dry-run"]);
+        let dry = scratch.json_list(&["run", "demo", "--dry-run"]);
         assert_eq!(dry[0]["node"], "build");
     }
 
@@ -1364,10 +1364,17 @@ mod requests {
             .out
             .lines()
             .map(|line| {
-                serde_json::from_str::<serde_json::Value>(line).expect("JSON")["kind"]
-                    .as_str()
-                    .expect("a kind")
-                    .to_owned()
+                let mut line = serde_json::from_str(line).expect("JSON");
+                let schema =
+                    crate::harness::take_schema(&mut line).expect("a line names its shape");
+                let is_account = line["kind"] == "account";
+                let named = if is_account {
+                    "piton.account/1"
+                } else {
+                    "piton.event/1"
+                };
+                assert_eq!(schema, named);
+                line["kind"].as_str().expect("a kind").to_owned()
             })
             .collect();
         insta::assert_snapshot!(kinds.join("\n"), @"

@@ -162,7 +162,7 @@ mod files {
         hint: see what is open with `piton inbox`
         [exit 1]
         ");
-        assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+        assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     }
 
     #[test]
@@ -359,14 +359,14 @@ mod faces {
         hint: what fits is: keep-file, keep-piton
         [exit 2]
         ");
-        assert_eq!(scratch.json(&["inbox"])[0]["id"], "d1");
+        assert_eq!(scratch.json_list(&["inbox"])[0]["id"], "d1");
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "keep-piton"]), @r"
         .ralph/progress.json: piton's version holds; what was there is kept as .ralph/progress.json.before-piton-20260115T090000Z
         [exit 0]
         ");
         let entries = file(&scratch)["entries"].as_array().map(Vec::len);
         assert_eq!(entries, Some(2));
-        assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+        assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     }
 }
 

@@ -15,7 +15,7 @@ fn project() -> Scratch {
 }
 
 fn questions(scratch: &Scratch) -> usize {
-    scratch.json(&["inbox"]).as_array().map_or(0, Vec::len)
+    scratch.json_list(&["inbox"]).as_array().map_or(0, Vec::len)
 }
 
 fn without_second(text: &str) -> String {
@@ -56,7 +56,7 @@ fn a_sign_that_comes_back_into_the_file_is_followed_again() {
     let with = scratch.read(FILE);
     scratch.write(FILE, &without_second(&with));
     assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
-    let signs = || scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    let signs = || scratch.json_list(&["learn", "list", "--kind", "guardrail"]);
     assert_eq!(signs().as_array().map(Vec::len), Some(1), "{}", signs());
     scratch.write(FILE, &format!("{with}\nMore to come.\n"));
     for _ in 0..2 {
@@ -93,7 +93,7 @@ fn the_last_sign_that_a_person_deletes_is_asked_about_until_it_is_committed() {
     assert_eq!(questions(&scratch), 0);
     assert_eq!(scratch.piton(&["session", "focus", "x"]).exit, 0);
     assert_eq!(scratch.read(FILE), without);
-    let signs = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+    let signs = scratch.json_list(&["learn", "list", "--kind", "guardrail"]);
     assert_eq!(signs.as_array().map(Vec::len), Some(1), "{signs}");
 }
 
@@ -128,10 +128,10 @@ fn what_an_agent_did_to_a_sign_stays_asked_about_when_a_person_edits_another_one
         let said = scratch.piton(&["files", "sync"]);
         assert!(!said.err.contains("took"), "{}", said.err);
         assert_eq!(questions(&scratch), 1);
-        let signs = || scratch.json(&["learn", "list", "--kind", "guardrail"]);
+        let signs = || scratch.json_list(&["learn", "list", "--kind", "guardrail"]);
         assert_eq!(signs().as_array().map(Vec::len), Some(2), "{}", signs());
         assert!(!signs().to_string().contains("Skip it"), "{}", signs());
-        let id = scratch.json(&["inbox"])[0]["id"].clone();
+        let id = scratch.json_list(&["inbox"])[0]["id"].clone();
         let said = scratch.piton(&["decide", id.as_str().expect("an id"), verb]);
         assert_eq!(said.exit, 0, "{}", said.err);
         assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
@@ -178,7 +178,7 @@ fn a_question_about_every_sign_does_not_answer_itself() {
     for _ in 0..2 {
         assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
         assert_eq!(questions(&scratch), 1);
-        let signs = scratch.json(&["learn", "list", "--kind", "guardrail"]);
+        let signs = scratch.json_list(&["learn", "list", "--kind", "guardrail"]);
         assert_eq!(signs.as_array().map(Vec::len), Some(3), "{signs}");
     }
     assert_eq!(scratch.piton(&["decide", "d1", "keep-piton"]).exit, 0);

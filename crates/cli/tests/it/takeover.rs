@@ -526,7 +526,7 @@ echo fine";
         for done in ["build", "flaky", "docs", "test", "sign", "ship"] {
             assert_eq!(node(&scratch, done)["state"], "done", "{done}: {file}");
         }
-        assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+        assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     }
 
     #[test]
@@ -539,7 +539,7 @@ echo fine";
         assert_eq!(said.exit, 3, "{}", said.err);
         assert!(said.err.contains("piton inbox"), "{}", said.err);
         assert_eq!(scratch.read("demo/PROGRESS.yaml"), "phases: [\n");
-        let inbox = scratch.json(&["inbox"]);
+        let inbox = scratch.json_list(&["inbox"]);
         assert_eq!(inbox[0]["kind"], "file-conflict");
         assert_eq!(inbox[0]["file"], "demo/PROGRESS.yaml");
         let id = inbox[0]["id"].as_str().expect("it has one").to_owned();
@@ -715,13 +715,13 @@ fn a_breakpoint_at_which_another_tool_stopped_is_asked_about() {
     scratch.agent("echo built");
     let said = scratch.run(&[]);
     assert_eq!(said.exit, 3, "{}", said.err);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     assert_eq!(asked[0]["kind"], "breakpoint", "{asked}");
     // Whatever else is decided, the run stays there.
     assert_eq!(scratch.piton(&["plan", "skip", "test"]).exit, 0);
     assert_eq!(scratch.json(&["status"])["run"]["state"], "waiting");
     assert_eq!(scratch.piton(&["plan", "retry", "test"]).exit, 0);
     assert_eq!(scratch.piton(&["decide", "d1", "approve"]).exit, 0);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     assert_eq!(scratch.run(&[]).exit, 0);
 }

@@ -229,7 +229,10 @@ impl Scene {
     }
 
     fn questions(&self) -> usize {
-        self.scratch.json(&["inbox"]).as_array().map_or(0, Vec::len)
+        self.scratch
+            .json_list(&["inbox"])
+            .as_array()
+            .map_or(0, Vec::len)
     }
 
     /// Whoever works at the second item next is told so.
@@ -506,7 +509,7 @@ fn a_death_while_something_is_asked_about_loses_and_doubles_nothing() {
             assert_eq!(scene.questions(), 1, "{point}");
         }
         assert_eq!(scene.read().matches(done).count(), 1, "{point}");
-        let decision = scene.scratch.json(&["inbox"])[0]["id"].clone();
+        let decision = scene.scratch.json_list(&["inbox"])[0]["id"].clone();
         let decision = decision.as_str().expect("an id");
         let said = scene.scratch.piton(&["decide", decision, "keep-piton"]);
         assert_eq!(said.exit, 0, "{point}: {}", said.err);
@@ -541,7 +544,7 @@ fn what_a_person_is_asked_about_stays_while_an_agent_edits_the_file() {
         let (open, done) = scene.format.marks;
         scene.edit(done, open);
         scene.sync();
-        let (asked, part) = (scene.scratch.json(&["inbox"]), scene.part());
+        let (asked, part) = (scene.scratch.json_list(&["inbox"]), scene.part());
         // The agent ticks what it works on.
         let text = scene.read();
         let at = (scene.format.part)(&text, 2).0;
@@ -552,7 +555,7 @@ fn what_a_person_is_asked_about_stays_while_an_agent_edits_the_file() {
             scene.format.file
         ));
         assert_eq!(scene.run(&[]).exit, 3);
-        assert_eq!(scene.scratch.json(&["inbox"]), asked);
+        assert_eq!(scene.scratch.json_list(&["inbox"]), asked);
         assert_eq!(scene.part(), part);
         assert_eq!(scene.scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
         assert_ne!(scene.state(), "done");
@@ -571,7 +574,7 @@ fn a_mark_that_is_taken_out_while_an_agent_works_is_asked_about() {
             scene.format.file
         ));
         drop(scene.run(&[]));
-        let asked = scene.scratch.json(&["inbox"]);
+        let asked = scene.scratch.json_list(&["inbox"]);
         let questions = asked.as_array().expect("a list");
         assert_eq!(questions.len(), 1, "{asked}");
         assert_eq!(questions[0]["kind"], "agent-edit", "{asked}");
@@ -752,7 +755,7 @@ fn a_mark_and_a_check_in_one_edit_are_both_taken() {
     scratch.write("prd.json", &text.replace(second, marked));
     let said = scratch.piton(&["files", "sync"]);
     assert_eq!(said.exit, 0, "{}", said.err);
-    assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
+    assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
     assert_eq!(scratch.json(&["show", "US-2"])["item"]["state"], "done");
 }
 

@@ -108,7 +108,7 @@ fn a_wait_for_both_survives_a_death_and_ends_in_a_question() {
     kill_in_wait(&scratch);
     assert_eq!(scratch.run(&[]).exit, 3);
     assert_eq!(scratch.progress("status").as_deref(), Some("needs-human"));
-    let question = scratch.json(&["inbox"])[0].clone();
+    let question = scratch.json_list(&["inbox"])[0].clone();
     assert_eq!(question["kind"], "wait", "{question}");
     assert_eq!(question["details"], "2 of 3");
     // Killed once more, it is asked about still.

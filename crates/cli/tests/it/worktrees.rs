@@ -683,7 +683,10 @@ fn what_people_do_in_the_main_work_tree_asks_for_no_merge() {
     for _ in 0..2 {
         fine(&scratch.piton(&["log", "milestone_reached", "--description", "a week"]));
         assert_eq!(scratch.progress("status").as_deref(), Some("completed"));
-        assert_eq!(scratch.json(&["inbox"]).as_array().map(Vec::len), Some(0));
+        assert_eq!(
+            scratch.json_list(&["inbox"]).as_array().map(Vec::len),
+            Some(0)
+        );
         scratch.git(&["checkout", "-q", "--", "agent.sh"]);
         scratch.git(&["merge", "-q", BRANCH]);
     }

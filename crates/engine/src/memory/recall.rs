@@ -3,18 +3,21 @@
 
 use jiff::Timestamp;
 use piton_core::Need;
-use piton_core::memory::MemoryRow;
+use piton_core::memory::{MemoryKind, MemoryRow};
 use piton_core::recall::{IndexedMemory, Query, RecallCandidate, score_candidates};
 use piton_store::{Store, StoreFault};
+use serde::{Serialize, Serializer};
 
 /// What the memory has to say.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct RecallResults {
     /// Whether the first results are good enough to advise an agent.
     pub advise: bool,
     /// What was found, the best first.
     pub results: Vec<RecalledMemory>,
 }
+
+crate::name_schema!(RecallResults, "piton.recall/1");
 
 /// Something that was found.
 #[derive(Clone, Debug)]
@@ -25,6 +28,34 @@ pub struct RecalledMemory {
     pub score: f64,
     /// What of the text it answers.
     pub why: Vec<String>,
+}
+
+/// What is answered of something that was found.
+#[derive(Serialize)]
+struct RecalledFields<'r> {
+    id: &'r str,
+    external_id: Option<&'r str>,
+    kind: MemoryKind,
+    title: Option<&'r str>,
+    content: &'r str,
+    score: f64,
+    why: &'r [String],
+}
+
+impl Serialize for RecalledMemory {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let memory = &self.row.memory;
+        RecalledFields {
+            id: &self.row.id,
+            external_id: memory.external_id.as_deref(),
+            kind: memory.kind,
+            title: memory.title.as_deref(),
+            content: &memory.content,
+            score: self.score,
+            why: &self.why,
+        }
+        .serialize(serializer)
+    }
 }
 
 /// What the memory of a store has to say about a text, as of a time.

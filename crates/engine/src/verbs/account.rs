@@ -68,6 +68,8 @@ pub struct Account {
     pub place: Option<WorkPlace>,
 }
 
+crate::name_schema!(Account, "piton.account/1");
+
 /// An item in an account.
 #[derive(Clone, Debug, Serialize)]
 pub struct AccountItem {

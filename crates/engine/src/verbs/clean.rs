@@ -52,6 +52,8 @@ pub struct CleanedRun {
     pub stays: Vec<String>,
 }
 
+crate::name_schema!(CleanedRun, "piton.plan.clean/1");
+
 /// Work in a lane that was removed with it, as a person asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AbandonedWork {

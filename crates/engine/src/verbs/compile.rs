@@ -14,6 +14,7 @@ use piton_formats::sprint::{
     WorkflowSource, compile, parse_progress, render_progress,
 };
 use piton_formats::yaml::Span;
+use serde::{Serialize, Serializer};
 
 use super::files;
 use super::run::plan_path::PlanPath;
@@ -38,28 +39,50 @@ pub enum CompileTarget {
 }
 
 /// What came of compiling.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CompiledSprint {
+    /// What is wrong.
+    #[serde(flatten)]
+    pub findings: Findings,
     /// The sprint; none when there is an error among the problems.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<SprintProgress>,
     /// The sprint as text.
+    #[serde(skip)]
     pub text: Option<String>,
-    /// What is wrong.
-    pub findings: Findings,
     /// The file that was written.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "serialize_shown_path"
+    )]
     pub written: Option<PathBuf>,
 }
 
+crate::name_schema!(CompiledSprint, "piton.plan.compile/1");
+
+fn serialize_shown_path<S: Serializer>(
+    path: &Option<PathBuf>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let shown = path.as_ref().map(|path| path.to_string_lossy());
+    shown.serialize(serializer)
+}
+
 /// What is wrong with a plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CheckedPlan {
     /// What was looked at, as the user named it.
+    #[serde(skip)]
     pub shown: PathBuf,
     /// What is wrong.
+    #[serde(flatten)]
     pub findings: Findings,
     /// Whether it can be run.
+    #[serde(skip)]
     pub is_fine: bool,
 }
+
+crate::name_schema!(CheckedPlan, "piton.plan.check/1");
 
 /// Says what is wrong with the plan at a path: a sprint, or a plan in one file.
 /// Of a folder without a sprint, the first plan in one file that lies in it.

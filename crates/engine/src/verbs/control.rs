@@ -62,6 +62,8 @@ pub struct ControlOutcome {
     pub warnings: Vec<String>,
 }
 
+crate::name_schema!(ControlOutcome, "piton.control/1");
+
 fn open_session<'w>(world: &'w World, text: Option<&str>) -> Result<Session<'w>, Failure> {
     Session::open_writable(world, &search_folder(world, text))?.ok_or_else(no_runs_failure)
 }

@@ -23,6 +23,8 @@ pub struct Costs {
     pub project_models: BTreeMap<String, Spend>,
 }
 
+crate::name_schema!(Costs, "piton.costs/1");
+
 /// What the attempts of a run used.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunCosts {

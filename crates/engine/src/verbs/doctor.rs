@@ -9,6 +9,7 @@ use piton_core::doctor::{DoctorFacts, MemoryFinding, MemoryView, examine_memorie
 use piton_core::memory::MemoryRow;
 use piton_core::named_paths::find_missing_paths;
 use piton_core::recall::MemoryDocument;
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::session::Session;
@@ -20,15 +21,18 @@ const FILES_MAX: usize = 200_000;
 const SKIPPED: [&str; 5] = [".git", ".piton", "node_modules", "target", ".venv"];
 
 /// What was found, and how many memories were looked at.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct DoctorReport {
     /// How many are followed.
     pub followed: usize,
     /// What a person should look at.
     pub findings: Vec<MemoryFinding>,
     /// Whether the paths that memories name were looked for.
+    #[serde(rename = "paths_looked_for")]
     pub paths: bool,
 }
+
+crate::name_schema!(DoctorReport, "piton.learn.doctor/1");
 
 /// Looks at all that is followed.
 ///

@@ -16,7 +16,7 @@ pub use piton_formats::format::Grade;
 use piton_formats::format::{self, Format, RecognisedFile};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::problem::{Problem, SourceText};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::journal::missing_store_failure;
 use crate::failure::{CommandExit, Failure, Findings, unreadable_file, unwritable_file};
@@ -34,7 +34,7 @@ use self::discovery::{PathContent, collect_native_paths, read_content};
 pub use self::driver::{
     DriverChange, DriverFiles, apply_driver_change, merge_files, plan_driver_change,
 };
-pub use self::migrate::{MigratedFile, migrate};
+pub use self::migrate::{MigratedFile, MigratedFiles, migrate};
 pub use self::second_worktree::{SecondWorktree, find_second_worktree};
 
 /// Where a native file stands.
@@ -89,12 +89,21 @@ fn is_adoption_empty(adoption: &Adoption) -> bool {
     adoption.counts.is_empty()
 }
 
+/// The native files of a project.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedFiles {
+    /// Each of them, by its path.
+    pub files: Vec<ListedFile>,
+}
+
+crate::name_schema!(ListedFiles, "piton.files/1");
+
 /// Every native file of the project.
 ///
 /// # Errors
 ///
 /// When there is a store that cannot be read.
-pub fn list(world: &World) -> Result<Vec<ListedFile>, Failure> {
+pub fn list(world: &World) -> Result<ListedFiles, Failure> {
     let project = Project::find(world, &world.cwd);
     let session = Session::open_read_only(world, &world.cwd)?;
     let mut known = KnownFiles::default();
@@ -120,7 +129,7 @@ pub fn list(world: &World) -> Result<Vec<ListedFile>, Failure> {
         listed.extend(elsewhere.list_files());
     }
     listed.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(listed)
+    Ok(ListedFiles { files: listed })
 }
 
 /// What the journal knows of native files.
@@ -255,16 +264,28 @@ pub struct AdoptedFile {
 }
 
 /// What is wrong with files.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct CheckedFiles {
     /// How many files were read.
     pub files: usize,
     /// What is wrong, with the texts.
+    #[serde(flatten)]
     pub findings: Findings,
     /// What of each file is taken, and what is not.
     pub adopted: Vec<AdoptedFile>,
-    /// The files that could not be read at all, and why.
+    /// The files that could not be read at all, and why. Answered without the reasons,
+    /// which are failures of their own.
+    #[serde(serialize_with = "serialize_names")]
     pub unread: Vec<(String, Failure)>,
+}
+
+crate::name_schema!(CheckedFiles, "piton.files.check/1");
+
+fn serialize_names<S: Serializer>(
+    unread: &[(String, Failure)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(unread.iter().map(|(name, _)| name))
 }
 
 impl CheckedFiles {
@@ -382,6 +403,8 @@ pub struct SyncReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<SecondWorktree>,
 }
+
+crate::name_schema!(SyncReport, "piton.files.sync/1");
 
 /// Takes in what others wrote into native files, and brings all up to date.
 ///

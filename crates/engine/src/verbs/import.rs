@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::name::{NamedRow, Space};
 use piton_core::{Command, Event, Need};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{NoticeSink, create_session, sync_project_files};
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ struct MemoryLine {
 }
 
 /// What became of an import.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ImportCounts {
     /// How many were new.
     pub added: usize,
@@ -52,6 +52,8 @@ pub struct ImportCounts {
     /// How many are superseded since.
     pub superseded: usize,
 }
+
+crate::name_schema!(ImportCounts, "piton.learn.import/1");
 
 /// Keeps what stands in `text`, each thing once however often it is imported;
 /// of one project alone where one is named.

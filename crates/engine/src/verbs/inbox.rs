@@ -26,20 +26,30 @@ use crate::session::{Session, no_runs_failure};
 use crate::verbs::arguments::{non_blank, require_one_line};
 use crate::world::World;
 
+/// Everything that waits for a person.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct OpenQuestions {
+    /// The oldest first, those that are put off behind all others.
+    pub questions: Vec<OpenQuestion>,
+}
+
+crate::name_schema!(OpenQuestions, "piton.inbox/1");
+
 /// Everything that waits for a person, the oldest first.
 ///
 /// # Errors
 ///
 /// When there is a store that cannot be read.
-pub fn inbox(world: &World) -> Result<Vec<OpenQuestion>, Failure> {
+pub fn inbox(world: &World) -> Result<OpenQuestions, Failure> {
     let Some(session) = Session::open_read_only(world, &world.cwd)? else {
-        return Ok(Vec::new());
+        return Ok(OpenQuestions::default());
     };
     let runs = session.runs()?;
     let (asked, put_off): (Vec<_>, Vec<_>) = open_decisions(&session, &runs)?
         .into_iter()
         .partition(|row| row.deferred.is_none());
-    views_of_decisions(&session, &runs, &[asked, put_off].concat())
+    let questions = views_of_decisions(&session, &runs, &[asked, put_off].concat())?;
+    Ok(OpenQuestions { questions })
 }
 
 /// Refuses to approve a file that is not there. In lanes it is in a commit, and piton
@@ -192,6 +202,8 @@ pub struct DecisionResult {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub run: Option<ControlOutcome>,
 }
+
+crate::name_schema!(DecisionResult, "piton.decision/1");
 
 /// What was decided about something remembered.
 #[derive(Clone, Debug, Serialize)]

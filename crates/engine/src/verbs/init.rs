@@ -91,6 +91,8 @@ pub struct InitReport {
     pub done: bool,
 }
 
+crate::name_schema!(InitReport, "piton.init/1");
+
 impl InitReport {
     /// Whether everything in the files that are taken in or run is taken.
     #[must_use]

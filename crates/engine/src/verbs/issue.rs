@@ -79,6 +79,8 @@ pub struct RunIssues {
     pub issues: Vec<IssueView>,
 }
 
+crate::name_schema!(RunIssues, "piton.issues/1");
+
 /// Which issues are meant.
 #[derive(Clone, Debug, Default)]
 pub struct IssueFilter {
@@ -152,6 +154,8 @@ pub struct IssueDetails {
     pub blocks: Vec<String>,
 }
 
+crate::name_schema!(IssueDetails, "piton.issue/1");
+
 /// One issue, named as `[RUN:]ID`.
 ///
 /// # Errors
@@ -197,6 +201,8 @@ pub struct MovedIssue {
     #[serde(rename = "then")]
     pub outcome: ControlOutcome,
 }
+
+crate::name_schema!(MovedIssue, "piton.issue.move/1");
 
 /// Carries out what a person says of an issue that is named as `[RUN:]ID`.
 ///

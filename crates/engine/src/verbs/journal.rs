@@ -3,11 +3,13 @@
 use jiff::{SignedDuration, Timestamp};
 use piton_core::amount::parse_duration;
 use piton_core::journal::Record;
-use piton_store::{Cursor, VerifyReport};
+pub use piton_store::VerifyReport;
+use piton_store::Cursor;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::session::Session;
+use crate::verbs::item_view::ItemView;
 use crate::world::World;
 
 /// How many events are read at once.
@@ -36,7 +38,12 @@ pub struct EventView {
     pub command: String,
     /// Its hash, in hex.
     pub hash: String,
+    /// The item that it is about, as it stands now; only while a run is worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<ItemView>,
 }
+
+crate::name_schema!(EventView, "piton.event/1");
 
 impl From<&Record> for EventView {
     fn from(record: &Record) -> Self {
@@ -56,9 +63,12 @@ impl From<&Record> for EventView {
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
                 .collect(),
+            item: None,
         }
     }
 }
+
+crate::name_schema!(VerifyReport, "piton.journal.verify/1");
 
 /// From where the journal is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,6 +29,8 @@ pub struct LandedWork {
     pub others: Vec<LandedWork>,
 }
 
+crate::name_schema!(LandedWork, "piton.land/1");
+
 impl LandedWork {
     /// What came of it, in a sentence.
     #[must_use]

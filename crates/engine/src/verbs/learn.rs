@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use piton_core::event::MemoryEvent;
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
+use piton_core::trust::{Trust, assess_trust};
 use piton_core::{Command, Event, Need, Refusal};
+use serde::Serialize;
 
 use super::{NoticeSink, create_session, sync_project_files};
 use crate::caller::held_item::{HeldItem, own_item, refuse_other_item};
@@ -11,6 +13,36 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::verbs::arguments::{join_words, non_blank, require_one_line};
 use crate::world::World;
+
+/// Something that is remembered, and how much it is to be trusted.
+#[derive(Clone, Debug, Serialize)]
+pub struct RememberedRow {
+    /// What is stored.
+    #[serde(flatten)]
+    pub row: MemoryRow,
+    /// Follows from who recorded it and from what came of using it.
+    pub trust: Trust,
+}
+
+crate::name_schema!(RememberedRow, "piton.memory/1");
+
+impl From<MemoryRow> for RememberedRow {
+    fn from(row: MemoryRow) -> Self {
+        Self {
+            trust: assess_trust(&row.by, row.uses.helped, row.uses.failed),
+            row,
+        }
+    }
+}
+
+/// What is remembered, in the order in which it was recorded.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RememberedRows {
+    /// Each of them.
+    pub memories: Vec<RememberedRow>,
+}
+
+crate::name_schema!(RememberedRows, "piton.memories/1");
 
 /// Keeps something that is worth knowing. What an agent keeps comes from the
 /// item of its attempt.
@@ -20,7 +52,11 @@ use crate::world::World;
 /// When something that its kind needs is missing, a guardrail of its title is
 /// followed already, an agent names another item than its own, or the store
 /// fails.
-pub fn add(world: &World, memory: Memory, told: &mut NoticeSink<'_>) -> Result<MemoryRow, Failure> {
+pub fn add(
+    world: &World,
+    memory: Memory,
+    told: &mut NoticeSink<'_>,
+) -> Result<RememberedRow, Failure> {
     let memory = validate_memory(world, memory)?;
     let session = create_session(world, told)?;
     let memory = match own_item(&session)? {
@@ -38,7 +74,7 @@ pub fn add(world: &World, memory: Memory, told: &mut NoticeSink<'_>) -> Result<M
     let id = id.expect("what is remembered has an id");
     let row = load_memory(&session, &id)?;
     sync_project_files(&session, told);
-    Ok(row)
+    Ok(row.into())
 }
 
 /// What an agent keeps, with the attempt that it comes from.
@@ -59,13 +95,15 @@ fn with_own_source(
 }
 
 /// What came of what an agent said is worth knowing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct NoticedMemory {
     /// Under which id it is remembered; none for an echo of its own prompt.
     pub id: Option<String>,
     /// It was known before, and has one more source now.
     pub was_known: bool,
 }
+
+crate::name_schema!(NoticedMemory, "piton.learn.noticed/1");
 
 /// Keeps what an agent says that is worth knowing, once. `carried` are the ids
 /// of what its prompt carried: what repeats those is no news.
@@ -248,7 +286,7 @@ pub struct MemoryFilter {
 /// # Errors
 ///
 /// When the type is not known, or there is a store that cannot be read.
-pub fn list(world: &World, filter: &MemoryFilter) -> Result<Vec<MemoryRow>, Failure> {
+pub fn list(world: &World, filter: &MemoryFilter) -> Result<RememberedRows, Failure> {
     if let Some(topic) = &filter.topic {
         match filter.kind {
             Some(kind) => check_type(&[kind], topic)?,
@@ -256,7 +294,7 @@ pub fn list(world: &World, filter: &MemoryFilter) -> Result<Vec<MemoryRow>, Fail
         }
     }
     let Some(session) = Session::open_read_only(world, &world.cwd)? else {
-        return Ok(Vec::new());
+        return Ok(RememberedRows::default());
     };
     let rows = session.load(&[Need::Memories(filter.kind)])?;
     let fits = |row: &&MemoryRow| {
@@ -266,7 +304,9 @@ pub fn list(world: &World, filter: &MemoryFilter) -> Result<Vec<MemoryRow>, Fail
     };
     let mut found: Vec<MemoryRow> = rows.tables.memories().filter(fits).cloned().collect();
     found.sort_by_key(|row| row.position);
-    Ok(found)
+    Ok(RememberedRows {
+        memories: found.into_iter().map(RememberedRow::from).collect(),
+    })
 }
 
 /// One thing that is remembered.
@@ -274,10 +314,10 @@ pub fn list(world: &World, filter: &MemoryFilter) -> Result<Vec<MemoryRow>, Fail
 /// # Errors
 ///
 /// When nothing is remembered under that id, or there is a store that cannot be read.
-pub fn show(world: &World, id: &str) -> Result<MemoryRow, Failure> {
+pub fn show(world: &World, id: &str) -> Result<RememberedRow, Failure> {
     let id = id.trim();
     match Session::open_read_only(world, &world.cwd)? {
-        Some(session) => load_memory(&session, id),
+        Some(session) => Ok(load_memory(&session, id)?.into()),
         None => Err(Refusal::NotRemembered(id.to_owned()).into()),
     }
 }
@@ -300,7 +340,7 @@ pub fn retire(
     why: Option<String>,
     superseded_by: Option<String>,
     told: &mut NoticeSink<'_>,
-) -> Result<MemoryRow, Failure> {
+) -> Result<RememberedRow, Failure> {
     let id = id.trim();
     let Some(session) = Session::open_writable(world, &world.cwd)? else {
         return Err(Refusal::NotRemembered(id.to_owned()).into());
@@ -312,5 +352,5 @@ pub fn retire(
     })?;
     let row = load_memory(&session, id)?;
     sync_project_files(&session, told);
-    Ok(row)
+    Ok(row.into())
 }

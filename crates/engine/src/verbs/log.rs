@@ -11,6 +11,8 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::world::World;
 
+crate::name_schema!(EntryRow, "piton.entry/1");
+
 /// Keeps a session event. What an agent logs is about the item of its attempt.
 ///
 /// # Errors

@@ -50,6 +50,8 @@ pub struct CreatedRun {
     pub next: String,
 }
 
+crate::name_schema!(CreatedRun, "piton.plan.run/1");
+
 /// Makes the file of a run of a manifest and requirements.
 ///
 /// # Errors

@@ -32,6 +32,8 @@ pub struct NextWork {
     pub questions: usize,
 }
 
+crate::name_schema!(NextWork, "piton.next/1");
+
 /// What is next in one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunNext {

@@ -62,6 +62,8 @@ pub struct OpenQuestion {
     pub look_at: Option<ApprovalSubject>,
 }
 
+crate::name_schema!(OpenQuestion, "piton.question/1");
+
 /// What a person is to approve.
 #[derive(Clone, Debug, Serialize)]
 pub struct ApprovalSubject {

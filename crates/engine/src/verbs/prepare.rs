@@ -1,6 +1,6 @@
 //! `piton prepare`: what an agent that begins with an item should know.
 
-use piton_core::prepare::{PrepareInput, PreparedContext, prepare_context as notes};
+use piton_core::prepare::{self, PrepareInput, PreparedContext, prepare_context as notes};
 
 use super::record::item::{ResolvedItem, resolve_recorded_item};
 use super::record::unknown_item::resolve_known_item;
@@ -8,6 +8,8 @@ use crate::failure::Failure;
 use crate::memory::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
 use crate::session::Session;
 use crate::world::World;
+
+crate::name_schema!(PreparedContext, prepare::SCHEMA);
 
 /// What an agent that begins with an item should know, in at most so many tokens.
 ///

@@ -18,6 +18,9 @@ use crate::memory::open_blockers::unresolved_blockers;
 use crate::session::Session;
 use crate::world::World;
 
+/// So many entries or attempts are shown unless the caller asks for more.
+pub const SHOWN: usize = 20;
+
 /// What happened lately.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecentActivity {
@@ -36,6 +39,8 @@ pub struct RecentActivity {
     /// out, the oldest first.
     pub unresolved_blockers: Vec<EntryRow>,
 }
+
+crate::name_schema!(RecentActivity, "piton.recent/1");
 
 /// What happened lately: the last `count` entries, and what is unresolved
 /// however long ago it was.
@@ -299,6 +304,8 @@ pub struct Observations {
     pub observations: Vec<AttemptObservation>,
 }
 
+crate::name_schema!(Observations, "piton.observations/1");
+
 /// What is known of one item.
 #[derive(Clone, Debug, Serialize)]
 pub struct ItemAttempts {
@@ -314,6 +321,8 @@ pub struct ItemAttempts {
     pub entries: Vec<EntryRow>,
 }
 
+crate::name_schema!(ItemAttempts, "piton.attempts/1");
+
 /// Everything that is blocked.
 #[derive(Clone, Debug, Serialize)]
 pub struct Blockers {
@@ -323,6 +332,8 @@ pub struct Blockers {
     /// Every observation that is a blocker, the oldest first.
     pub observations: Vec<AttemptObservation>,
 }
+
+crate::name_schema!(Blockers, "piton.blockers/1");
 
 /// What was noticed in the last `count` attempts: at one item, `[RUN:]NODE`, or
 /// at all.

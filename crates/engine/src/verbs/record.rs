@@ -113,6 +113,8 @@ pub struct RecordedAttempt {
     pub not_done: Option<UnfinishedItem>,
 }
 
+crate::name_schema!(RecordedAttempt, "piton.record/1");
+
 /// An item of a plan that a record does not complete: its run does, by its
 /// check, or a person in the file of the plan.
 #[derive(Clone, Debug, Serialize)]
@@ -254,13 +256,20 @@ fn show_attempt_in_file(
     Ok(())
 }
 
-/// Keeps what an agent says came of its own attempt while it still works. The
-/// last word counts when the attempt ends, before what it prints then.
+/// Keeps what an agent says came of its own attempt at the item that it holds,
+/// while it still works. The last word counts when the attempt ends, before what
+/// it prints then.
 ///
 /// # Errors
 ///
 /// When the attempt is over, or the store fails.
-pub fn answer_attempt(world: &World, attempt: &AttemptRow, answer: Report) -> Result<(), Failure> {
+pub fn answer_attempt(
+    world: &World,
+    held: &HeldItem,
+    attempt: &AttemptRow,
+    answer: Report,
+) -> Result<RecordedAttempt, Failure> {
+    let (outcome, screenshots) = (answer.outcome, answer.screenshots.clone());
     let session =
         Session::open_writable(world, &world.cwd)?.ok_or_else(|| attempt_over(attempt))?;
     let command = Command::AnswerAttempt {
@@ -269,11 +278,26 @@ pub fn answer_attempt(world: &World, attempt: &AttemptRow, answer: Report) -> Re
         node: attempt.node.clone(),
         answer: Box::new(crate::agents::answer::truncate_report(answer)),
     };
-    let refused = session.execute_command(&command).map(drop);
     // It may have ended since it was looked at.
-    refused.map_err(|failure| match failure.code {
-        "item.state" | "item.being_worked_on" | "item.unknown" => attempt_over(attempt),
-        _ => failure,
+    session
+        .execute_command(&command)
+        .map_err(|failure| match failure.code {
+            "item.state" | "item.being_worked_on" | "item.unknown" => attempt_over(attempt),
+            _ => failure,
+        })?;
+    Ok(RecordedAttempt {
+        name: attempt.name.clone().unwrap_or_default(),
+        number: attempt.number,
+        attempt: attempt.id,
+        run: held.run_name.clone(),
+        node: held.node.to_string(),
+        new_item: false,
+        outcome,
+        screenshots,
+        resolved: None,
+        is_pending: true,
+        usage: Usage::default(),
+        not_done: None,
     })
 }
 
@@ -391,25 +415,11 @@ fn store_answer(
         screenshots: kept.paths(session),
         ..report_with_outcome(account.report, outcome)
     };
-    let screenshots = report.screenshots.clone();
-    if let Err(failure) = answer_attempt(session.world, attempt, report) {
+    let answered = answer_attempt(session.world, held, attempt, report);
+    if answered.is_err() {
         kept.remove_all();
-        return Err(failure);
     }
-    Ok(RecordedAttempt {
-        name: attempt.name.clone().unwrap_or_default(),
-        number: attempt.number,
-        attempt: attempt.id,
-        run: held.run_name.clone(),
-        node: held.node.to_string(),
-        new_item: false,
-        outcome,
-        screenshots,
-        resolved: None,
-        is_pending: true,
-        usage: Usage::default(),
-        not_done: None,
-    })
+    answered
 }
 
 /// A report with this outcome, and with the question where a person is needed.

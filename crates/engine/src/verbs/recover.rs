@@ -6,7 +6,8 @@ use piton_core::attempt::{Outcome, RecoveryAction, Report};
 use piton_core::classify::FailureCategory;
 use piton_core::recover::Recovery;
 use piton_core::{AttemptId, AttemptRow, ItemRow, ItemState, Need, Role};
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::record::item::resolve_recorded_item;
@@ -17,14 +18,30 @@ use crate::session::Session;
 use crate::world::World;
 
 /// What to do, and about what.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct ItemRecovery {
     /// The item.
     pub item: String,
     /// What to do, what that rests on, and what was considered before.
-    #[serde(flatten)]
     pub recovery: Recovery,
 }
+
+impl Serialize for ItemRecovery {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Stored without its empty lists, answered with them.
+        let recovery = &self.recovery;
+        let mut fields = serializer.serialize_struct("ItemRecovery", 6)?;
+        fields.serialize_field("item", &self.item)?;
+        fields.serialize_field("action", &recovery.action)?;
+        fields.serialize_field("rule", &recovery.rule)?;
+        fields.serialize_field("guidance", &recovery.guidance)?;
+        fields.serialize_field("evidence", &recovery.evidence)?;
+        fields.serialize_field("rejected", &recovery.rejected)?;
+        fields.end()
+    }
+}
+
+crate::name_schema!(ItemRecovery, "piton.recover/1");
 
 /// What to do after the last attempt to do an item, after what stopped the item
 /// otherwise, as a gate that did not pass, or after a failure that is told in

@@ -24,6 +24,7 @@ use piton_core::standing::StandingCounts;
 use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
+use serde::Serialize;
 
 use self::plan_path::PlanPath;
 use self::remembered_flags::RememberedRequest;
@@ -76,15 +77,19 @@ pub enum RunAnswer {
 }
 
 /// What would be done, as things stand.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct DryRun {
     /// The items, in the order in which they would be done.
     pub items: Vec<ItemView>,
     /// How many more wait for a person, have failed, or stand behind such a one.
+    #[serde(skip)]
     pub held_up: usize,
     /// What the run waits for, and what to type, where nothing can be started.
+    #[serde(skip)]
     pub waits: Option<Failure>,
 }
+
+crate::name_schema!(DryRun, "piton.run.dry/1");
 
 /// A run that no runner works on any more.
 #[derive(Clone, Debug)]

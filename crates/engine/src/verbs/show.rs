@@ -40,6 +40,8 @@ pub enum ShowReport {
     Attempt(Box<AttemptDetails>),
 }
 
+crate::name_schema!(ShowReport, "piton.show/1");
+
 /// An item, whole.
 #[derive(Clone, Debug, Serialize)]
 pub struct ItemDetails {

@@ -275,6 +275,8 @@ pub struct AddedSteps {
     pub next: String,
 }
 
+crate::name_schema!(AddedSteps, "piton.plan.steps/1");
+
 /// Adds steps to the definition of a sprint, and to its run where it is under way.
 ///
 /// # Errors
@@ -648,6 +650,8 @@ pub struct CreatedSprint {
     /// What to do next.
     pub next: String,
 }
+
+crate::name_schema!(CreatedSprint, "piton.plan.sprint/1");
 
 fn check_sprint_name(name: &str) -> Result<(), Failure> {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');

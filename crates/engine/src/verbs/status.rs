@@ -146,6 +146,8 @@ pub struct StatusReport {
     pub notify_failed: Option<LastNotification>,
 }
 
+crate::name_schema!(StatusReport, "piton.status/1");
+
 /// Where everything stands. `run` names one; without it the only run that is
 /// not finished, or the latest, is shown whole.
 ///
@@ -458,6 +460,8 @@ pub struct FailureSummary {
     /// What a person should look at.
     pub warnings: Vec<String>,
 }
+
+crate::name_schema!(FailureSummary, "piton.failures/1");
 
 /// What failed and blocked attempts have in common: those of one run, or of all.
 ///

@@ -2,13 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_store::{StoreAccess, StoreInfo};
+use piton_store::StoreAccess;
+pub use piton_store::StoreInfo;
+use serde::Serialize;
 
 use super::journal::missing_store_failure;
 use crate::failure::{Failure, unwritable_file};
 use crate::project::Project;
 use crate::session::{Session, store_options};
 use crate::world::World;
+
+crate::name_schema!(StoreInfo, "piton.store.info/1");
 
 /// What is kept, where, and how large it is.
 ///
@@ -20,12 +24,21 @@ pub fn info(world: &World) -> Result<StoreInfo, Failure> {
     Ok(session.store.info()?)
 }
 
+/// A copy of the store.
+#[derive(Clone, Debug, Serialize)]
+pub struct StoreBackup {
+    /// The file that was written.
+    pub wrote: PathBuf,
+}
+
+crate::name_schema!(StoreBackup, "piton.store.backup/1");
+
 /// Copies the store to a file that is not there yet, while others write.
 ///
 /// # Errors
 ///
 /// When there is no store, or the copy cannot be made.
-pub fn backup(world: &World, to: &Path) -> Result<PathBuf, Failure> {
+pub fn backup(world: &World, to: &Path) -> Result<StoreBackup, Failure> {
     let session = Session::open_read_only(world, &world.cwd)?.ok_or_else(missing_store_failure)?;
     let to = world.resolve_path(to);
     if to.exists() {
@@ -37,7 +50,7 @@ pub fn backup(world: &World, to: &Path) -> Result<PathBuf, Failure> {
     }
     let verdict = session.store.backup(&to)?;
     match verdict.damage.len() {
-        0 => Ok(to),
+        0 => Ok(StoreBackup { wrote: to }),
         count => Err(Failure::new(
             "store.damaged",
             format!(
@@ -50,13 +63,16 @@ pub fn backup(world: &World, to: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// What came of a restore.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RestoredStore {
     /// The store that is in place now.
+    #[serde(rename = "restored")]
     pub store: PathBuf,
     /// Where the former one is kept.
     pub kept: Option<PathBuf>,
 }
+
+crate::name_schema!(RestoredStore, "piton.store.restore/1");
 
 /// Puts a copy into the place of the store, which is kept beside.
 ///

@@ -65,6 +65,8 @@ pub enum TranscriptPart {
     },
 }
 
+crate::name_schema!(TranscriptPart, "piton.transcript/1");
+
 /// How a transcript is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TranscriptForm {

@@ -2,8 +2,8 @@
 //! than an agent can read.
 
 use piton_engine::Failure;
-use serde::Serialize;
-use serde_json::{Value, json};
+use piton_engine::answer::{Answer, LabelledAnswer};
+use serde_json::Value;
 
 /// An answer has at most so many characters of text, and as many of JSON.
 pub(super) const CHARS_MAX: usize = 8_000;
@@ -28,9 +28,9 @@ impl ToolAnswer {
     }
 
     /// The same, as data too.
-    pub(super) fn with_data(self, data: &impl Serialize) -> Self {
+    pub(super) fn with_data(self, data: &impl Answer) -> Self {
         Self {
-            data: serde_json::to_value(data).ok().filter(Value::is_object),
+            data: serde_json::to_value(LabelledAnswer::new(data)).ok(),
             ..self
         }
     }
@@ -52,14 +52,9 @@ impl ToolAnswer {
         if let Some(hint) = &failure.hint {
             text.push_str(&format!("\nhint: {hint}"));
         }
-        let data = json!({ "error": {
-            "code": failure.code,
-            "message": failure.message,
-            "hint": failure.hint,
-        }});
         Self {
             is_error: true,
-            ..Self::from_text(text).with_data(&data)
+            ..Self::from_text(text).with_data(failure)
         }
     }
 
@@ -96,6 +91,13 @@ fn shorten_text(text: String, whole: &str) -> String {
 mod tests {
     use super::*;
 
+    #[derive(serde::Serialize)]
+    struct Words {
+        text: String,
+    }
+
+    piton_engine::name_schema!(Words, "piton.words/1");
+
     #[test]
     fn an_answer_is_never_longer_than_it_may_be_and_says_what_is_missing() {
         for length in [
@@ -108,13 +110,12 @@ mod tests {
         ] {
             let answer =
                 ToolAnswer::from_text("ä".repeat(length)).with_full_command("piton status");
-            let answer = answer
-                .with_data(&json!({ "text": "x".repeat(length) }))
-                .shorten_to_limit();
+            let text = "x".repeat(length);
+            let answer = answer.with_data(&Words { text }).shorten_to_limit();
             assert!(answer.text.chars().count() <= CHARS_MAX, "{length}");
             let is_cut = answer.text.contains("left out; all of it: `piton status`");
             assert_eq!(is_cut, length > CHARS_MAX, "{length}");
-            assert_eq!(answer.data.is_some(), length < CHARS_MAX - 10, "{length}");
+            assert_eq!(answer.data.is_some(), length < CHARS_MAX - 50, "{length}");
         }
     }
 

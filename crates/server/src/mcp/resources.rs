@@ -64,12 +64,13 @@ fn read_guardrails(desk: &ClientSession) -> Result<ToolAnswer, Failure> {
         kind: Some(MemoryKind::Guardrail),
         ..MemoryFilter::default()
     };
-    let rows = learn::list(&desk.world, &filter)?;
+    let rows = learn::list(&desk.world, &filter)?.memories;
     if rows.is_empty() {
         return Ok(ToolAnswer::from_text("There are no guardrails.\n"));
     }
     // Where they do not all fit, the latest are told, as in prompts.
-    let told: String = rows.iter().rev().map(render_guardrail).collect();
+    let told = rows.iter().rev().map(|known| render_guardrail(&known.row));
+    let told: String = told.collect();
     Ok(ToolAnswer::from_text(format!("# Guardrails\n{told}"))
         .with_full_command("piton learn list --kind guardrail"))
 }

@@ -3,18 +3,159 @@
 use piton_core::Outcome;
 use piton_core::attempt::{HumanNeeded, Report};
 use piton_core::entry::Entry;
-use piton_core::memory::{Memory, MemoryKind};
-use piton_core::observation::Observation;
+use piton_core::memory::{LearningType, Memory, MemoryKind, PatternType};
+use piton_core::observation::{
+    ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
+};
 use piton_engine::verbs::inbox::{self, Question};
 use piton_engine::verbs::learn;
 use piton_engine::verbs::log;
 use piton_engine::verbs::record::{self, AttemptAccount, RecordRequest};
 use piton_engine::{Failure, Notice};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::answer::ToolAnswer;
-use super::arguments::ToolArguments;
+use super::arguments::{ArgumentField, ArgumentShape, ToolArguments};
 use super::client_session::ToolCall;
+use super::tools::{Tool, ToolAccess};
+
+static OBSERVATION: [ArgumentField; 7] = [
+    ArgumentField::required(
+        "type",
+        ArgumentShape::OneOf(ObservationKind::WORDS),
+        "what kind it is",
+    ),
+    ArgumentField::required("title", ArgumentShape::Text, "in a few words"),
+    ArgumentField::optional("description", ArgumentShape::Text, "in more words"),
+    ArgumentField::optional("file", ArgumentShape::Text, "the file it is about"),
+    ArgumentField::optional(
+        "category",
+        ArgumentShape::OneOf(ObservationCategory::WORDS),
+        "what it is about",
+    ),
+    ArgumentField::optional(
+        "severity",
+        ArgumentShape::OneOf(Severity::WORDS),
+        "how bad it is",
+    ),
+    ArgumentField::optional(
+        "action_taken",
+        ArgumentShape::OneOf(ActionTaken::WORDS),
+        "what was done about it",
+    ),
+];
+
+/// The tools that write, each about the item that is held.
+pub(super) static WRITE_TOOLS: &[Tool] = &[
+    Tool {
+        name: "record",
+        about: "Say what came of your work at your item: when you are done, or cannot go on. The last call counts.",
+        access: ToolAccess::Writes,
+        fields: &[
+            ArgumentField::required(
+                "status",
+                ArgumentShape::OneOf(&["completed", "failed", "blocked", "needs-human"]),
+                "how it ended",
+            ),
+            ArgumentField::optional("summary", ArgumentShape::Text, "what was done"),
+            ArgumentField::optional(
+                "evidence",
+                ArgumentShape::Text,
+                "the command that you ran, and what it said",
+            ),
+            ArgumentField::optional("error", ArgumentShape::Text, "with failed or blocked: why"),
+            ArgumentField::optional(
+                "question",
+                ArgumentShape::Text,
+                "with needs-human: the question",
+            ),
+            ArgumentField::optional(
+                "details",
+                ArgumentShape::Text,
+                "with needs-human: what one must know to answer it",
+            ),
+            ArgumentField::optional(
+                "observations",
+                ArgumentShape::Objects(&OBSERVATION),
+                "what you noticed",
+            ),
+        ],
+        example: r#"{"status": "completed", "summary": "the login works", "observations": [{"type": "finding", "title": "the tests need make gen", "action_taken": "documented"}]}"#,
+        verb: record_result,
+    },
+    Tool {
+        name: "log",
+        about: "Keep a session event about your item.",
+        access: ToolAccess::Writes,
+        fields: &[
+            ArgumentField::required(
+                "type",
+                ArgumentShape::OneOf(&[
+                    "session_started",
+                    "session_ended",
+                    "task_completed",
+                    "task_blocked",
+                    "debug_resolved",
+                    "scope_override",
+                    "milestone_reached",
+                ]),
+                "what kind of event it is",
+            ),
+            ArgumentField::required("description", ArgumentShape::Text, "what happened"),
+            ArgumentField::optional("notes", ArgumentShape::Text, "more about it"),
+            ArgumentField::optional(
+                "data",
+                ArgumentShape::Named,
+                "further keys, such as issue, resolution, owner",
+            ),
+        ],
+        example: r#"{"type": "debug_resolved", "description": "the port was taken", "data": {"resolution": "use 5433"}}"#,
+        verb: log_entry,
+    },
+    Tool {
+        name: "learn",
+        about: "Remember something for the next agent or person. What is known already is not kept twice.",
+        access: ToolAccess::Writes,
+        fields: &[
+            ArgumentField::required("content", ArgumentShape::Text, "what to know"),
+            ArgumentField::required(
+                "type",
+                ArgumentShape::OneOfAll(&[LearningType::WORDS, PatternType::WORDS]),
+                "what it is about",
+            ),
+            ArgumentField::optional(
+                "kind",
+                ArgumentShape::OneOf(&["learning", "pattern"]),
+                "learning, unless it is how this code base does things",
+            ),
+            ArgumentField::optional("title", ArgumentShape::Text, "the name of a pattern"),
+            ArgumentField::optional("context", ArgumentShape::Text, "where it applies"),
+            ArgumentField::optional("evidence", ArgumentShape::Text, "what shows that it is so"),
+            ArgumentField::optional(
+                "examples",
+                ArgumentShape::Texts,
+                "paths or snippets that show a pattern",
+            ),
+        ],
+        example: r#"{"content": "run make gen before the tests", "type": "build-command"}"#,
+        verb: record_learning,
+    },
+    Tool {
+        name: "ask",
+        about: "Ask a person something about your item that can wait. To stop for an answer, record needs-human instead.",
+        access: ToolAccess::Writes,
+        fields: &[
+            ArgumentField::required("question", ArgumentShape::Text, "in one line"),
+            ArgumentField::optional(
+                "details",
+                ArgumentShape::Text,
+                "what one must know to answer it",
+            ),
+        ],
+        example: r#"{"question": "Do we keep the old endpoint?"}"#,
+        verb: ask_question,
+    },
+];
 
 /// The agent of an attempt where the client does not send its name.
 const UNNAMED_CLIENT: &str = "agent";
@@ -38,21 +179,20 @@ impl CollectedNotices {
     }
 }
 
-pub(super) fn record_result(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
+fn record_result(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
     let report = parse_report(call.given)?;
     let held = call.desk.item_to_write()?;
     let world = &call.desk.world;
     let outcome = report.outcome;
-    let data = json!({ "item": held.item, "status": outcome.as_str() });
     if let Some(attempt) = held.open_attempt()? {
-        record::answer_attempt(world, attempt, report)?;
+        let answered = record::answer_attempt(world, &held, attempt, report)?;
         let text = format!(
             "noted for attempt {} at {}: {}; it counts when you end",
             attempt.number,
             held.item,
             outcome.as_str()
         );
-        return Ok(ToolAnswer::from_text(text).with_data(&data));
+        return Ok(ToolAnswer::from_text(text).with_data(&answered));
     }
     let mut heard = CollectedNotices::default();
     let client = call.client.unwrap_or(UNNAMED_CLIENT);
@@ -146,7 +286,7 @@ fn report_for_ended_attempt(report: Report) -> Report {
     }
 }
 
-pub(super) fn log_entry(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
+fn log_entry(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
     let held = call.desk.item_to_write()?;
     let world = &call.desk.world;
     let kind = log::parse_entry_type(&call.given.text("type").unwrap_or_default())?;
@@ -169,7 +309,7 @@ pub(super) fn log_entry(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
     Ok(heard.answer_after(text).with_data(&logged))
 }
 
-pub(super) fn record_learning(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
+fn record_learning(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
     let given = call.given;
     let kind = match given.text("kind").as_deref() {
         Some("pattern") => MemoryKind::Pattern,
@@ -212,11 +352,10 @@ pub(super) fn record_learning(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure
         (Some(id), true) => format!("known already as {id}; you are one more source of it"),
         (None, _) => "known already: your prompt says so".to_owned(),
     };
-    let data = json!({ "id": noticed.id, "was_known": noticed.was_known });
-    Ok(heard.answer_after(text).with_data(&data))
+    Ok(heard.answer_after(text).with_data(&noticed))
 }
 
-pub(super) fn ask_question(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
+fn ask_question(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
     let held = call.desk.item_to_write()?;
     let world = &call.desk.world;
     let question = Question {

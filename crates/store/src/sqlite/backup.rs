@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};

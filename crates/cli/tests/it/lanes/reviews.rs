@@ -15,7 +15,7 @@ fn with_review(agent: &str, stories: u32) -> Scratch {
 
 /// The open questions.
 fn asked(scratch: &Scratch) -> Vec<Value> {
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     inbox.as_array().expect("a list").clone()
 }
 

@@ -20,7 +20,7 @@ fn exported(scratch: &Scratch) -> String {
 }
 
 fn contents(scratch: &Scratch) -> Vec<String> {
-    let rows = scratch.json(&["learn", "list"]);
+    let rows = scratch.json_list(&["learn", "list"]);
     let rows = rows.as_array().expect("a list").iter();
     rows.map(|row| row["content"].as_str().expect("a text").to_owned())
         .collect()

@@ -174,7 +174,7 @@ fn noticing(text: &str) -> String {
 fn what_two_agents_document_is_one_learning_with_two_sources() {
     let scratch = project("", TWO, &noticing(NOTICED));
     assert_eq!(scratch.run(&[]).exit, 0);
-    let rows = scratch.json(&["learn", "list"]);
+    let rows = scratch.json_list(&["learn", "list"]);
     assert_eq!(rows.as_array().map(Vec::len), Some(4), "{rows}");
     insta::assert_snapshot!(scratch.shows(&["learn", "show", "learning-0004"]), @r"
     learning-0004  learning (codebase-pattern)

@@ -220,7 +220,7 @@ fn what_another_waits_for_is_not_left_out() {
     let scratch = house_with(once, NOT_NEEDED);
     assert_eq!(scratch.run(&[]).exit, 1);
     assert_eq!(node(&scratch, "house/ground/execute")["state"], "failed");
-    let asked = scratch.json(&["inbox"]).to_string();
+    let asked = scratch.json_list(&["inbox"]).to_string();
     assert!(asked.contains("house/walls waits for it"), "{asked}");
 }
 
@@ -229,7 +229,7 @@ fn whoever_is_asked_reads_what_was_considered() {
     let scratch = project(ONE, "echo 'the sum is wrong'; exit 1");
     let said = scratch.run(&[]);
     assert_eq!(said.exit, 1, "{}{}", said.out, said.err);
-    let asked = scratch.json(&["inbox"]);
+    let asked = scratch.json_list(&["inbox"]);
     let details = asked.as_array().expect("a list")[0]["details"].clone();
     insta::assert_snapshot!(details.as_str().expect("a text"), @"
     the sum is wrong (exit status 1)

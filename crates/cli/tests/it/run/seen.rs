@@ -224,7 +224,7 @@ fn a_screenshot_that_the_plan_asks_for_and_is_not_there_is_asked_about() {
         (&taken, &Value::Null)
     );
     assert_eq!(two["lacks_screenshot"], true);
-    let inbox = scratch.json(&["inbox"]);
+    let inbox = scratch.json_list(&["inbox"]);
     assert_eq!(inbox.as_array().map(Vec::len), Some(1), "{inbox}");
     assert_eq!(
         inbox[0]["question"],

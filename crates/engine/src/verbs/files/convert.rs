@@ -9,6 +9,7 @@ use piton_formats::native_file::FileContext;
 pub use piton_formats::plan_convert::ConversionLoss;
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::{format, log_convert, plan_convert};
+use serde::Serialize;
 
 use crate::failure::{Failure, Findings, unreadable_file};
 use crate::native_files::project_sync::{ProjectFile, project_files};
@@ -17,15 +18,19 @@ use crate::world::World;
 use crate::world::input;
 
 /// What a file became.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ConvertedFile {
-    /// The text in the other format.
+    /// The text in the other format; empty where it was written to a file.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// What the other format has no place for.
     pub lost: Vec<ConversionLoss>,
     /// What was wrong with the file.
+    #[serde(flatten)]
     pub findings: Findings,
 }
+
+crate::name_schema!(ConvertedFile, "piton.files.convert/1");
 
 /// What a format holds. A file becomes one of the same sort.
 #[derive(Clone, Copy)]

@@ -42,12 +42,21 @@ pub struct MigratedFile {
     pub said: Vec<String>,
 }
 
+/// What was taken over of older layouts.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MigratedFiles {
+    /// The files; none when there was none.
+    pub migrated: Vec<MigratedFile>,
+}
+
+crate::name_schema!(MigratedFiles, "piton.files.migrate/1");
+
 /// Takes over what older layouts hold. Empty when there is none.
 ///
 /// # Errors
 ///
 /// When a file cannot be read or written, or the store fails.
-pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<Vec<MigratedFile>, Failure> {
+pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<MigratedFiles, Failure> {
     let project = Project::find(world, &world.cwd);
     let mut migrated = Vec::new();
     for old in registry::legacy_files() {
@@ -57,7 +66,7 @@ pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<Vec<Migrated
             }
         }
     }
-    Ok(migrated)
+    Ok(MigratedFiles { migrated })
 }
 
 fn migrate_file(

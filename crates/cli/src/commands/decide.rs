@@ -1,0 +1,207 @@
+//! `piton decide`.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use piton_core::request::{Injection, Until};
+use piton_core::{DecisionChoice, DecisionKind, Verb};
+use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::verbs::inbox::{self, DecisionAnswer, DecisionResult, RequestTerms};
+use piton_engine::{CommandExit, Failure};
+
+use crate::args::position::PlaceArgs;
+use crate::invocation::{Invocation, TypedCommand};
+use crate::output::CliOutput;
+use crate::show::outcome::show_outcome;
+
+/// What is decided.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DecideArgs {
+    /// The decision, as `piton inbox` names it
+    id: String,
+    /// What is decided
+    verb: VerbArg,
+    /// Why, or the answer itself
+    #[arg(long)]
+    why: Option<String>,
+    #[command(flatten)]
+    terms: RequestArgs,
+}
+
+// What more may be said of what an agent asks for. No doc comment: clap would show it as
+// the help of the command.
+#[derive(Debug, ClapArgs)]
+struct RequestArgs {
+    /// With `defer`: until when [default: end-of-phase]
+    #[arg(long)]
+    until: Option<UntilArg>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// With `approve`: what to tell the agent [default: the words of the request]
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// With `approve`: the model to ask for
+    #[arg(long)]
+    model: Option<String>,
+    /// With `approve`: how the id begins
+    #[arg(long, value_name = "PREFIX")]
+    id_prefix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum VerbArg {
+    /// Go on after a breakpoint; merge what is in review
+    Approve,
+    /// Try again, with the text of --why in the prompt
+    Answer,
+    /// Try again
+    Retry,
+    /// Leave it out
+    Skip,
+    /// Take what the file says
+    KeepFile,
+    /// Write the file as the journal has it; the old one is kept beside
+    KeepPiton,
+    /// Take what fits, and write the rest as the journal has it
+    Merge,
+    /// Not so: a request is not done, work in review is done otherwise
+    Reject,
+    /// Ask about it again later: see --until
+    Defer,
+    /// Keep what an agent asks for in the backlog
+    Backlog,
+}
+
+impl From<VerbArg> for Verb {
+    fn from(verb: VerbArg) -> Self {
+        match verb {
+            VerbArg::Approve => Self::Approve,
+            VerbArg::Answer => Self::Answer,
+            VerbArg::Retry => Self::Retry,
+            VerbArg::Skip => Self::Skip,
+            VerbArg::KeepFile => Self::KeepFile,
+            VerbArg::KeepPiton => Self::KeepPiton,
+            VerbArg::Merge => Self::Merge,
+            VerbArg::Reject => Self::Reject,
+            VerbArg::Defer => Self::Defer,
+            VerbArg::Backlog => Self::Backlog,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UntilArg {
+    /// When the phase is over
+    EndOfPhase,
+    /// When the sprint is done
+    EndOfSprint,
+    /// When the next sprint is begun
+    NextSprint,
+}
+
+impl TypedCommand for DecideArgs {
+    const ABOUT: &'static str = "Decide what is open";
+    const AFTER_HELP: &'static str = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file\n  piton decide d6 defer --until end-of-sprint\n  piton decide d6 approve --at end-of-phase\n  piton decide d7 reject --why 'the name says too little'";
+
+    fn permission(&self) -> Permission {
+        Permission::new("piton decide", CommandAccess::Person)
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let terms = self.terms.request_terms();
+        let answer = DecisionAnswer {
+            verb: self.verb.into(),
+            terms: &terms,
+            why: self.why,
+        };
+        let decided = inbox::decide(call.world, &self.id, answer, &mut |notice| {
+            call.show_notice(&notice);
+        })?;
+        call.print(&decided, |decided, _, output| {
+            show_decision(decided, output)
+        });
+        Ok(CommandExit::Done)
+    }
+}
+
+impl RequestArgs {
+    /// What was typed of what becomes of a request.
+    fn request_terms(self) -> RequestTerms {
+        RequestTerms {
+            until: self.until.map(|until| match until {
+                UntilArg::EndOfPhase => Until::EndOfPhase,
+                UntilArg::EndOfSprint => Until::EndOfSprint,
+                UntilArg::NextSprint => Until::NextSprint,
+            }),
+            injection: Injection {
+                position: self.place.position(),
+                prompt: self.prompt,
+                model: self.model,
+                id_prefix: self.id_prefix,
+                items: Vec::new(),
+            },
+        }
+    }
+}
+
+fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
+    if let Some(decided) = &decided.file {
+        let what = match decided.way {
+            Some(DecisionChoice::LeftAlone) => {
+                "left alone, and not kept up to date any more; `piton init` begins to keep it again"
+            }
+            Some(DecisionChoice::FileHolds) => "what it says holds",
+            Some(DecisionChoice::PitonHolds) => "piton's version holds",
+            Some(DecisionChoice::Merged) => {
+                "what is new in it is taken; for the rest piton's version holds"
+            }
+            Some(DecisionChoice::Retired | DecisionChoice::FollowedOn) => "decided",
+            // It was asked before questions said what can be done.
+            None => "decided",
+        };
+        let kept = decided.kept.as_ref();
+        let kept = kept.map(|kept| format!("; what was there is kept as {kept}"));
+        let file = &decided.file;
+        output.note(&format!("{file}: {what}{}", kept.unwrap_or_default()));
+    }
+    if let Some(decided) = &decided.memory {
+        let is_retired = decided.way == Some(DecisionChoice::Retired);
+        let what = if is_retired {
+            "retired; it stays on record"
+        } else {
+            "followed on"
+        };
+        output.note(&format!("{}: {what}", decided.memory));
+    }
+    if let Some(decided) = &decided.question {
+        let told = match (decided.verb == Verb::Answer, &decided.node) {
+            (true, Some(node)) => {
+                format!("answered; it is remembered, and the next prompt of {node} tells it")
+            }
+            (true, None) => "answered; it is remembered".to_owned(),
+            (false, _) => "closed without an answer".to_owned(),
+        };
+        output.note(&format!("{}: {told}", decided.question));
+    }
+    if let Some(decided) = &decided.request {
+        let what = match (decided.verb, decided.until) {
+            (Verb::Reject, _) => "rejected; it is not done".to_owned(),
+            (Verb::Backlog, _) => "kept in BACKLOG.yaml beside the plan".to_owned(),
+            (Verb::Defer, Some(until)) => format!("put off until {until}"),
+            (verb, _) => format!("decided: {verb}"),
+        };
+        if decided.verb != Verb::Approve {
+            output.note(&format!("{}: {what}", decided.request));
+        }
+    }
+    if let Some(decided) = &decided.review {
+        let what = match (decided.verb, decided.kind) {
+            (Verb::Approve, DecisionKind::Review) => "approved; it is merged next",
+            (Verb::Approve, _) => "approved",
+            (Verb::Reject, _) => "rejected; an agent goes on with it, and is told why",
+            _ => "left out",
+        };
+        output.note(&format!("{}: {what}", decided.node));
+    }
+    if let Some(outcome) = &decided.run {
+        show_outcome(outcome, output);
+    }
+}

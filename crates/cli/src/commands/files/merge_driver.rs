@@ -1,0 +1,168 @@
+//! `piton files merge-driver`.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand};
+use piton_engine::verbs::files::{self, DriverFiles};
+use piton_engine::verbs::hook::settings::InstallAction;
+use piton_engine::{CommandExit, Failure, name_schema};
+use serde::Serialize;
+
+use crate::consent::{Consent, ask_consent, color_diff};
+use crate::invocation::Invocation;
+use crate::show::count::format_count;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum MergeDriverCommand {
+    /// Let git merge native files as what they are; shows the change first
+    #[command(
+        after_help = "The attributes are those of the repository, so that they can be committed; the driver stands in\nits configuration, which each clone has for itself. Lines of yours hold. It can be repeated.\n\nExamples:\n  piton files merge-driver install --dry-run\n  piton files merge-driver install --yes"
+    )]
+    Install(MergeDriverSettings),
+    /// Take the driver out again; shows the change first
+    #[command(
+        after_help = "What `install` did is undone to the byte; lines of yours stay.\n\nExample:\n  piton files merge-driver uninstall --yes"
+    )]
+    Uninstall(MergeDriverSettings),
+    /// Merge three versions of a file, as git asks its drivers to
+    #[command(
+        after_help = "Ends with 0 when all is merged, with 1 when contradictions stand between marks in OURS, and with\n6 when a version could not be read as what it is: then it is merged by lines.\n\nExamples:\n  git merge feature\n  piton files merge-driver run base.json ours.json theirs.json 7 prd.json"
+    )]
+    Run(MergeDriverRun),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct MergeDriverSettings {
+    /// Ask nothing
+    #[arg(long, short)]
+    yes: bool,
+    /// Show the change, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct MergeDriverRun {
+    /// The version that both sides began with
+    base: PathBuf,
+    /// Our version, which is written over
+    ours: PathBuf,
+    /// Their version
+    theirs: PathBuf,
+    /// How long the marks of a conflict are
+    #[arg(default_value_t = 7)]
+    marker_size: usize,
+    /// The path of the file in the repository [default: OURS]
+    path: Option<String>,
+}
+
+impl MergeDriverCommand {
+    pub(super) fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        match self {
+            Self::Install(typed) => change_settings(InstallAction::Install, &typed, call),
+            Self::Uninstall(typed) => change_settings(InstallAction::Uninstall, &typed, call),
+            Self::Run(typed) => merge_files(&typed, call),
+        }
+    }
+}
+
+/// What would become of the attributes and the configuration, and whether that was done.
+#[derive(Serialize)]
+struct DriverAnswer {
+    attributes: PathBuf,
+    changes: bool,
+    done: bool,
+    diff: String,
+}
+
+name_schema!(DriverAnswer, "piton.files.merge-driver/1");
+
+fn change_settings(
+    wish: InstallAction,
+    typed: &MergeDriverSettings,
+    call: &mut Invocation<'_>,
+) -> Result<CommandExit, Failure> {
+    let change = files::plan_driver_change(call.world, wish)?;
+    let mut done = false;
+    if !change.is_needed() {
+        call.output.note(match wish {
+            InstallAction::Install => "git merges native files with piton already",
+            InstallAction::Uninstall => "git does not merge native files with piton",
+        });
+    } else {
+        if call.output.json {
+            call.output.note(&change.shown);
+        } else {
+            call.output.print_data(&color_diff(&change.shown));
+        }
+        match ask_consent(typed.yes, typed.dry_run, call.output)? {
+            Consent::Given => {
+                files::apply_driver_change(call.world, &change)?;
+                done = true;
+            }
+            Consent::NotAsked => {}
+            Consent::Refused => return Ok(CommandExit::No),
+        }
+    }
+    let answer = DriverAnswer {
+        attributes: change.attributes.file.clone(),
+        changes: change.is_needed(),
+        done,
+        diff: change.shown,
+    };
+    call.print(&answer, |answer, _, output| {
+        if answer.done {
+            output.note(match wish {
+                InstallAction::Install => "git merges native files with piton from now on; commit .gitattributes, and type this in each clone",
+                InstallAction::Uninstall => "git merges native files by their lines again",
+            });
+        }
+    });
+    Ok(CommandExit::Done)
+}
+
+/// What became of a merge.
+#[derive(Serialize)]
+struct MergeAnswer<'m> {
+    path: &'m str,
+    conflicts: usize,
+    by_lines: Option<&'static str>,
+}
+
+name_schema!(MergeAnswer<'_>, "piton.files.merge/1");
+
+fn merge_files(typed: &MergeDriverRun, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+    let ours = typed.ours.to_string_lossy();
+    let path = typed.path.as_deref().unwrap_or(&ours);
+    let merged = files::merge_files(
+        call.world,
+        DriverFiles {
+            base: &typed.base,
+            ours: &typed.ours,
+            theirs: &typed.theirs,
+            marker_size: typed.marker_size,
+            path,
+        },
+    )?;
+    let answer = MergeAnswer {
+        path,
+        conflicts: merged.conflicts,
+        by_lines: merged.by_lines,
+    };
+    call.print(&answer, |answer, _, output| {
+        if let Some(why) = answer.by_lines {
+            output.warning(&format!("{path} was merged by its lines: {why}"));
+        }
+        if answer.conflicts > 0 {
+            output.note(&format!(
+                "{path}: {} between marks, where the two sides contradict each other",
+                format_count(answer.conflicts, "place")
+            ));
+        }
+    });
+    Ok(match (merged.conflicts, merged.by_lines) {
+        (0, _) => CommandExit::Done,
+        (_, None) => CommandExit::No,
+        (_, Some(_)) => CommandExit::Damaged,
+    })
+}

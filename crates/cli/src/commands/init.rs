@@ -1,0 +1,142 @@
+//! `piton init`.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use clap::Args as ClapArgs;
+use piton_engine::caller::Permission;
+use piton_engine::verbs::init::{self, InitReport, Intent};
+use piton_engine::{CommandExit, Failure};
+
+use crate::invocation::{Invocation, TypedCommand, access_of_change};
+use crate::output::{BOLD, CliOutput, DIM, GREEN, YELLOW};
+use crate::show::adoption::{TAKEN_OVER, show_adoption};
+use crate::show::table;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InitArgs {
+    /// Ask nothing
+    #[arg(long, short)]
+    yes: bool,
+    /// Keep the files of a format up to date that are not there, too: ralph-json,
+    /// agent-os or ralph-dir; as often as needed
+    #[arg(long, value_name = "NAME", action = clap::ArgAction::Append)]
+    with: Vec<String>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// End with 1 if something in the files is not taken
+    #[arg(long)]
+    strict: bool,
+}
+
+impl TypedCommand for InitArgs {
+    const ABOUT: &'static str = "Begin to keep progress here; finds what is there, and adopts it";
+    const AFTER_HELP: &'static str = "Nothing else is changed: no commit, no git hook, no file of another tool.\n\nExamples:\n  piton init\n  piton init --with ralph-dir\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'";
+
+    fn permission(&self) -> Permission {
+        Permission::new("piton init", access_of_change(!self.dry_run))
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let world = call.world;
+        let looked = init::survey_project(world, &self.with)?;
+        if !call.output.json {
+            show_found_files(&looked, call.output);
+        }
+        let exit = if self.strict && !looked.is_fully_adopted() {
+            CommandExit::No
+        } else {
+            CommandExit::Done
+        };
+        if self.dry_run {
+            call.print(&looked, |_, _, output| output.note("nothing was done"));
+            return Ok(exit);
+        }
+        let asks = looked.has_files_to_adopt() && !self.yes && !call.output.json;
+        let is_asked = asks && std::io::stdin().is_terminal();
+        if is_asked && !is_adoption_confirmed(call.output) {
+            call.output.note("nothing was done");
+            return Ok(CommandExit::No);
+        }
+        if asks && !is_asked {
+            call.output.note("stdin is no terminal, so piton does not ask: this goes on as with `--yes`; `--dry-run` only looks");
+        }
+        let done = init::init(world, &self.with, &mut |text| {
+            call.output.note(&format!("{DIM}{text}{DIM:#}"))
+        })?;
+        call.print(&done, |done, _, output| show_done(done, output));
+        Ok(exit)
+    }
+}
+
+/// Shows what was done, and what to type next.
+fn show_done(done: &InitReport, output: &mut CliOutput) {
+    for said in &done.said {
+        output.note(said);
+    }
+    if let Some(elsewhere) = &done.elsewhere {
+        output.warning(&elsewhere.to_string());
+    }
+    if !done.ignore.is_empty() {
+        output.note("git need not see these; add them to .gitignore if you agree:");
+        for line in &done.ignore {
+            output.note(&format!("  {line}"));
+        }
+    }
+    for name in &done.could_begin {
+        output.hint(&format!(
+            "some files of {name} are not there, and none is made; `piton init --with {name}` begins them"
+        ));
+    }
+    output.note(&describe_next_step(done));
+}
+
+fn is_adoption_confirmed(output: &mut CliOutput) -> bool {
+    output.note("adopt these? [Y/n]");
+    std::io::stderr().flush().ok();
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).ok();
+    matches!(answer.trim(), "" | "y" | "Y" | "yes")
+}
+
+fn show_found_files(looked: &InitReport, output: &mut CliOutput) {
+    if looked.found.is_empty() {
+        output.note("no native files were found here");
+        return;
+    }
+    let rows = looked.found.iter().map(|found| {
+        let what = match found.intent {
+            Intent::Adopt => format!("{GREEN}adopted, and kept up to date{GREEN:#}"),
+            Intent::Begin => "kept up to date as soon as there is something to show".to_owned(),
+            Intent::Kept => "kept up to date already".to_owned(),
+            Intent::Run => "a plan".to_owned(),
+            Intent::Migrate => TAKEN_OVER.to_owned(),
+            Intent::Ask => format!("{YELLOW}cannot be read, and is asked about{YELLOW:#}"),
+            Intent::LeaveAlone => format!("{YELLOW}left alone{YELLOW:#}"),
+        };
+        let what = match &found.command {
+            Some(command) => format!("{what}: `{command}`"),
+            None => what,
+        };
+        [
+            format!("{BOLD}{}{BOLD:#}", found.path),
+            what,
+            format!("{DIM}{}{DIM:#}", found.about),
+        ]
+    });
+    output.print_data(&table::render(rows));
+    for found in &looked.found {
+        if let Some(adoption) = &found.adoption {
+            show_adoption(&found.path, adoption, output);
+        }
+    }
+}
+
+fn describe_next_step(done: &InitReport) -> String {
+    let mut found = done.found.iter();
+    let plan = found.find(|found| found.intent == Intent::Run);
+    match plan.and_then(|plan| plan.command.as_ref()) {
+        Some(command) => format!("next: `{command}`"),
+        None => "next: `piton log session_started`, or `piton run PLAN`".to_owned(),
+    }
+}

@@ -1,0 +1,138 @@
+//! `piton journal`.
+
+use clap::{Args as ClapArgs, Subcommand};
+use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::verbs::journal::{self, EventView, VerifyReport};
+use piton_engine::world::local_time_with_seconds;
+use piton_engine::{CommandExit, Failure, World};
+
+use crate::invocation::{Invocation, TypedCommand};
+use crate::output::{BOLD, CliOutput, DIM, GREEN, OutputFlow, RED};
+use crate::show::count::format_count;
+use crate::show::progress::first_line;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct JournalArgs {
+    #[command(subcommand)]
+    command: JournalCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum JournalCommand {
+    /// Print events in the order in which they were stored
+    #[command(
+        after_help = "Examples:\n  piton journal show --since 2h\n  piton journal show --since 2026-01-15 --json | jq -r .kind"
+    )]
+    Show {
+        /// From this time, so long ago, or from this event on
+        #[arg(long, value_name = "TIME|DURATION|ID")]
+        since: Option<String>,
+    },
+    /// Check everything that is stored: hashes, heads, and that the views are the fold of the journal
+    #[command(
+        after_help = "Examples:\n  piton journal verify\n  piton journal verify --json | jq .damage"
+    )]
+    Verify,
+    /// Print every event as one JSON object a line
+    #[command(
+        after_help = "Examples:\n  piton journal export > journal.jsonl\n  piton journal export | jq -r .kind | sort | uniq -c"
+    )]
+    Export,
+}
+
+impl TypedCommand for JournalArgs {
+    const ABOUT: &'static str = "Show, verify or export what is stored";
+    const AFTER_HELP: &'static str =
+        "Examples:\n  piton journal show --since 2h\n  piton journal verify";
+
+    fn permission(&self) -> Permission {
+        match &self.command {
+            JournalCommand::Show { .. } => {
+                Permission::new("piton journal show", CommandAccess::Read)
+            }
+            JournalCommand::Verify => Permission::new("piton journal verify", CommandAccess::Read),
+            JournalCommand::Export => Permission::new("piton journal export", CommandAccess::Read),
+        }
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let (world, output) = (call.world, &mut *call.output);
+        match self.command {
+            JournalCommand::Show { since } => {
+                let since = since
+                    .map(|text| journal::parse_since(world, &text))
+                    .transpose()?;
+                journal::for_each_event(world, since.as_ref(), &mut |record| {
+                    let shown = EventView::from(record);
+                    let going = if output.json {
+                        output.print_answer_line(&shown)
+                    } else {
+                        output.print_data(&render_journal_line(&shown))
+                    };
+                    going == OutputFlow::On
+                })?;
+            }
+            JournalCommand::Export => {
+                journal::for_each_event(world, None, &mut |record| {
+                    output.print_answer_line(&EventView::from(record)) == OutputFlow::On
+                })?;
+            }
+            JournalCommand::Verify => {
+                let verdict = journal::verify(world)?;
+                call.print(&verdict, show_verdict);
+                if !verdict.damage.is_empty() {
+                    return Ok(CommandExit::Damaged);
+                }
+            }
+        }
+        Ok(CommandExit::Done)
+    }
+}
+
+fn render_journal_line(event: &EventView) -> String {
+    let stream = event
+        .stream
+        .strip_prefix("run:")
+        .map_or(event.stream.as_str(), |id| &id[..id.len().min(8)]);
+    let body = first_line(&event.body.to_string());
+    format!(
+        "{DIM}{} {stream}:{}{DIM:#} {BOLD}{}{BOLD:#} {body} {DIM}{}{DIM:#}\n",
+        local_time_with_seconds(event.time),
+        event.position,
+        event.kind,
+        event.actor
+    )
+}
+
+fn show_verdict(verdict: &VerifyReport, _: &World, output: &mut CliOutput) {
+    for damage in &verdict.damage {
+        let position = damage
+            .position
+            .map(|position| format!(", event {position}"))
+            .unwrap_or_default();
+        let kind = damage
+            .kind
+            .as_ref()
+            .map(|kind| format!(" ({kind})"))
+            .unwrap_or_default();
+        output.note(&format!(
+            "{RED}damaged:{RED:#} {}{position}{kind}: {}",
+            damage.place, damage.what
+        ));
+    }
+    let checked = format!(
+        "{} in {}, {} of views",
+        format_count(verdict.events, "event"),
+        format_count(verdict.streams, "stream"),
+        format_count(verdict.rows, "row")
+    );
+    if verdict.damage.is_empty() {
+        output.print_data(&format!("{GREEN}all is well:{GREEN:#} {checked}\n"));
+    } else {
+        output.note(&format!(
+            "{RED}{} among {checked}{RED:#}",
+            format_count(verdict.damage.len(), "damage")
+        ));
+        output.hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
+    }
+}

@@ -1,0 +1,47 @@
+//! `piton prepare`.
+
+use clap::Args as ClapArgs;
+use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::verbs::prepare;
+use piton_engine::{CommandExit, Failure};
+
+use crate::invocation::{Invocation, TypedCommand};
+use crate::show::progress::strip_controls;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PrepareArgs {
+    /// The item, as `piton status` or `piton recent` shows it
+    item: String,
+    /// No longer than so many tokens (of three bytes; at least 200)
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<usize>,
+}
+
+impl TypedCommand for PrepareArgs {
+    const ABOUT: &'static str = "Show what to know before beginning work on an item";
+    const AFTER_HELP: &'static str =
+        "What holds, what was tried, what helps, what stands in the way, what was done: as the
+block that stands in the prompts of `piton run`.
+
+Examples:
+  piton prepare auth-login
+  piton prepare development/step-2 --max-tokens 800
+  piton prepare auth-login --json | jq -r '.learnings[].text'";
+
+    fn permission(&self) -> Permission {
+        Permission::new("piton prepare", CommandAccess::Read)
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let prepared = prepare::prepare(call.world, &self.item, self.max_tokens)?;
+        if call.output.json {
+            // Blanks for people would make it longer than asked.
+            call.output.print_answer_line(&prepared);
+        } else {
+            // What it says may come from anywhere, and a terminal obeys.
+            let text = prepared.render_markdown();
+            call.output.print_data(&strip_controls(&text));
+        }
+        Ok(CommandExit::Done)
+    }
+}

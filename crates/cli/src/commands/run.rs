@@ -1,0 +1,275 @@
+//! `piton run`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args as ClapArgs, ValueEnum};
+use piton_core::RunState;
+use piton_core::dollars::Dollars;
+use piton_core::policy::Limits;
+use piton_engine::caller::Permission;
+use piton_engine::config::VerdictSource;
+use piton_engine::verbs::account::{Account, account_of_run};
+use piton_engine::verbs::run::{self, DryRun, EndedRun};
+use piton_engine::{CommandExit, Failure};
+
+use crate::invocation::{Invocation, TypedCommand, access_of_change};
+use crate::output::{CliOutput, DIM, GREEN, YELLOW};
+use crate::show::account::account_lines;
+use crate::show::count::format_count;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// A sprint's folder, its SPRINT.yaml, a prd.json, a state.json, a task file with
+    /// criteria, or a run; without it, what is found here
+    plan: Option<String>,
+    /// The agent: a name from the configuration, else a shell command (`sh:CMD` forces one)
+    #[arg(long, value_name = "NAME|CMD")]
+    agent: Option<String>,
+    /// What says that the agent's work is done: its own words in the form that the prompt asks
+    /// for, or, of a plain command, exit status 0 [default: form]
+    #[arg(long, value_name = "HOW", value_enum)]
+    verdict: Option<VerdictArg>,
+    /// The folder of the workflows [default: .claude/workflows of the work tree]
+    #[arg(long, value_name = "DIR")]
+    workflows: Option<PathBuf>,
+    /// The model for nodes whose plan names none
+    #[arg(long)]
+    model: Option<String>,
+    /// Work on so many items at once, each in a lane: a git worktree of its own. What is done is
+    /// merged on the branch piton/RUN, and `piton land` brings it to yours
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    workers: Option<u32>,
+    /// Work beside the runner that holds the run, with lanes of this process; what it may
+    /// use is what that one was started with
+    #[arg(long, conflicts_with_all = ["max_iterations", "stop_on_failure", "time_box", "budget_usd", "budget_tokens", "wait", "once", "dry_run", "recompile", "from", "same_tree", "ignore"])]
+    join: bool,
+    /// Start at most so many agents
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_iterations: Option<u32>,
+    /// End at the first item that fails or waits for a person, though others are
+    /// ready.
+    #[arg(long)]
+    stop_on_failure: bool,
+    /// Work at most so long: 90s, 45m, 1h30m, 4h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration_arg)]
+    time_box: Option<u64>,
+    /// Use at most so many dollars, in all invocations of the run together
+    #[arg(long, value_name = "DOLLARS")]
+    budget_usd: Option<Dollars>,
+    /// Use at most so many tokens, in all invocations of the run together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    budget_tokens: Option<u64>,
+    /// Stay at a wait for a person, and go on when it is decided
+    #[arg(long)]
+    wait: bool,
+    /// End after one node
+    #[arg(long)]
+    once: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Compile and begin anew; the old PROGRESS.yaml is kept beside
+    #[arg(long)]
+    recompile: bool,
+    /// Begin with this file as the progress
+    #[arg(long, value_name = "FILE", conflicts_with = "recompile")]
+    from: Option<PathBuf>,
+    /// Work although another run is at work in this work tree; each takes the other's changes for
+    /// its own
+    #[arg(long)]
+    same_tree: bool,
+    /// Run without what the sprint enables under KEY: `worktree`, `orchestration` or
+    /// `per-iteration-hooks`
+    #[arg(long, value_name = "KEY", action = ArgAction::Append)]
+    ignore: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum VerdictArg {
+    /// The agent's words
+    Form,
+    /// Exit status 0 of a plain command, unless it says otherwise
+    ExitStatus,
+}
+
+impl From<VerdictArg> for VerdictSource {
+    fn from(how: VerdictArg) -> Self {
+        match how {
+            VerdictArg::Form => Self::Form,
+            VerdictArg::ExitStatus => Self::ExitStatus,
+        }
+    }
+}
+
+fn parse_duration_arg(text: &str) -> Result<u64, piton_core::amount::ParseDurationError> {
+    piton_core::amount::parse_duration(text)
+}
+
+impl TypedCommand for RunArgs {
+    const ABOUT: &'static str = "Work through a plan with an agent until it is done, waits for a person, or reaches a limit";
+    const AFTER_HELP: &'static str = "Examples:
+  piton run sprints/2026-01-15_auth --agent claude
+  piton run 2026-01-15_auth --max-iterations 20 --time-box 4h
+  piton run . --agent ./agent.sh --dry-run
+  piton run prd.json --agent claude
+  piton run RALPH_TASK.md --agent ./agent.sh
+  piton run prd.json --agent claude --workers 4
+
+The agent is any shell command: it reads its prompt on stdin. Without --agent a
+run goes on with the one it had, a new one uses `use` under [agent] in .piton/config.toml.
+Safe to kill: run again to go on; the flags of before hold where none is given.";
+
+    fn permission(&self) -> Permission {
+        Permission::new("piton run", access_of_change(!self.dry_run)).for_path(self.plan.as_ref())
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let request = run::RunRequest {
+            plan: self.plan,
+            agent: self.agent,
+            workflows: self.workflows,
+            verdict: self.verdict.map(VerdictSource::from),
+            model: self.model,
+            workers: self.workers.and_then(NonZeroU32::new),
+            limits: Limits {
+                iterations_max: self.max_iterations,
+                tasks_max: None,
+                time_box_s: self.time_box,
+                stop_on_failure: self.stop_on_failure,
+                budget_usd: self.budget_usd,
+                budget_tokens: self.budget_tokens,
+                ..Limits::default()
+            },
+            wait: self.wait,
+            once: self.once,
+            dry_run: self.dry_run,
+            recompile: self.recompile,
+            from: self.from,
+            ignore: self.ignore,
+            same_tree: self.same_tree,
+            join: self.join,
+        };
+        let world = call.world;
+        let answer = run::run(world, &request, &mut |notice| call.show_notice(&notice))?;
+        match answer {
+            run::RunAnswer::Dry(dry) => {
+                call.print(&*dry, |dry, _, output| show_dry_run(dry, output));
+                Ok(CommandExit::Done)
+            }
+            run::RunAnswer::Finished(ended) => {
+                // A run that was over before is told of as one that ends now.
+                let account = match &ended.account {
+                    Some(account) => Some(account.clone()),
+                    None => account_of_run(world, request.plan.as_deref(), ended.row.id)?,
+                };
+                show_account(account.as_ref(), call.output);
+                call.output
+                    .note(&format!("run `{}` is already finished", ended.row.name));
+                Ok(ended.exit_code())
+            }
+            run::RunAnswer::Ran(ended) => {
+                show_account(ended.account.as_ref(), call.output);
+                if !call.output.json {
+                    show_ended_run(&ended, call.output);
+                }
+                Ok(ended.exit_code())
+            }
+        }
+    }
+}
+
+/// What came of the items of a run, as text or as the last line of JSON.
+fn show_account(account: Option<&Account>, output: &mut CliOutput) {
+    let Some(account) = account else { return };
+    if output.json {
+        output.print_answer_line(account);
+        return;
+    }
+    for line in account_lines(account) {
+        output.note(&line);
+    }
+}
+
+/// How an invocation ended, and what to type next.
+fn show_ended_run(ended: &EndedRun, output: &mut CliOutput) {
+    match &ended.goes_on_with {
+        Some(other) => {
+            let name = &ended.row.name;
+            output.note(&format!("run `{name}` goes on with {other}"));
+        }
+        None => show_run_end(&ended.row, output),
+    }
+    if let Some(next) = &ended.next {
+        output.hint(&format!("go on with what is ready with `{next}`"));
+    }
+    for asked in ended.asked.iter().filter_map(|row| row.file.as_ref()) {
+        output.hint(&format!(
+            "1 question about {asked} waits, and what it is about stays as it is; see `piton inbox`"
+        ));
+    }
+}
+
+/// How the run stands now.
+fn show_run_end(row: &piton_core::RunRow, output: &mut CliOutput) {
+    let name = &row.name;
+    match (row.state, &row.pause) {
+        (RunState::Done, _) => output.note(&format!("{GREEN}run `{name}` is done{GREEN:#}")),
+        (RunState::Paused, Some(piton_core::run::Pause::Limit { limit })) => {
+            output.note(&format!(
+                "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
+            ));
+            let failure = piton_engine::failure::failure_of_run_state(row, row.state);
+            output.hint(&failure.hint.unwrap_or_default());
+        }
+        (state, _) => {
+            let failure = piton_engine::failure::failure_of_run_state(row, state);
+            output.note(&format!("{YELLOW}{}{YELLOW:#}", failure.message));
+            if let Some(hint) = &failure.hint {
+                output.hint(hint);
+            }
+        }
+    }
+}
+
+fn show_dry_run(dry: &DryRun, output: &mut CliOutput) {
+    if let Some(waits) = &dry.waits {
+        output.note(&format!("{}; nothing can be started", waits.message));
+        if let Some(hint) = &waits.hint {
+            output.hint(hint);
+        }
+        return;
+    }
+    let mut text = String::new();
+    for item in &dry.items {
+        let model = item
+            .model
+            .as_ref()
+            .map(|model| format!(" ({model})"))
+            .unwrap_or_default();
+        let check = match &item.check {
+            Some(_) => ", then its check",
+            None => "",
+        };
+        let stop = if item.breakpoint {
+            ", then a pause for people"
+        } else {
+            ""
+        };
+        text.push_str(&format!("{}{model}{check}{stop}\n", item.label()));
+    }
+    output.print_data(&text);
+    output.note(&format!(
+        "{DIM}{} to do; nothing was started{DIM:#}",
+        format_count(dry.items.len(), "item")
+    ));
+    if dry.held_up > 0 {
+        let (more, verb) = (
+            format_count(dry.held_up, "more item"),
+            if dry.held_up == 1 { "waits" } else { "wait" },
+        );
+        output.note(&format!(
+            "{DIM}{more} {verb} until a person has done something: see `piton next`{DIM:#}"
+        ));
+    }
+}

@@ -1,0 +1,111 @@
+//! `piton session`.
+
+use clap::{Args as ClapArgs, Subcommand};
+use piton_core::entry::EntryRow;
+use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::verbs::recent::RecentActivity;
+use piton_engine::verbs::{recent, session};
+use piton_engine::{CommandExit, Failure, Notice, World, name_schema};
+use serde::Serialize;
+
+use crate::invocation::{Invocation, TypedCommand};
+use crate::output::CliOutput;
+use crate::show::entry::{describe_entry, render_recent};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SessionArgs {
+    #[command(subcommand)]
+    command: SessionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SessionCommand {
+    /// Note that work begins
+    #[command(
+        after_help = "Examples:\n  piton session start\n  piton session start finish the login --spec auth"
+    )]
+    Start {
+        /// What it is about
+        focus: Vec<String>,
+        /// The spec it belongs to
+        #[arg(long)]
+        spec: Option<String>,
+    },
+    /// Note that work ends, and how long it took
+    #[command(
+        after_help = "Examples:\n  piton session end\n  piton session end 'login works, refresh is next'"
+    )]
+    End {
+        /// What came of it
+        notes: Vec<String>,
+    },
+    /// Note what is worked on from now on
+    #[command(after_help = "Example:\n  piton session focus the token refresh comes first")]
+    Focus {
+        /// What is worked on
+        #[arg(required = true)]
+        text: Vec<String>,
+    },
+}
+
+impl TypedCommand for SessionArgs {
+    const ABOUT: &'static str = "Begin a session, end it, say what it is about";
+    const AFTER_HELP: &'static str = "Examples:\n  piton session start finish the login\n  piton session focus the token refresh comes first\n  piton session end 'login works, refresh is next'";
+
+    fn permission(&self) -> Permission {
+        match &self.command {
+            SessionCommand::Start { .. } => {
+                Permission::new("piton session start", CommandAccess::Person)
+            }
+            SessionCommand::End { .. } => {
+                Permission::new("piton session end", CommandAccess::Person)
+            }
+            SessionCommand::Focus { .. } => {
+                Permission::new("piton session focus", CommandAccess::Person)
+            }
+        }
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let world = call.world;
+        let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
+        let joined = |words: Vec<String>| Some(words.join(" ")).filter(|text| !text.is_empty());
+        // An agent that begins a session gets the state from before this session.
+        let before = match &self.command {
+            SessionCommand::Start { .. } => Some(recent::recent(world, &world.cwd, recent::SHOWN)?),
+            SessionCommand::End { .. } | SessionCommand::Focus { .. } => None,
+        };
+        let row = match self.command {
+            SessionCommand::Start { focus, spec } => {
+                session::start(world, joined(focus), spec, told)?
+            }
+            SessionCommand::End { notes } => session::end(world, joined(notes), told)?,
+            SessionCommand::Focus { text } => session::focus(world, &text.join(" "), told)?,
+        };
+        call.print(&SessionEntry { row, before }, show_session_entry);
+        Ok(CommandExit::Done)
+    }
+}
+
+/// An entry of a session, with what happened before it where it begins one.
+#[derive(Serialize)]
+struct SessionEntry {
+    #[serde(flatten)]
+    row: EntryRow,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<RecentActivity>,
+}
+
+name_schema!(SessionEntry, "piton.session/1");
+
+fn show_session_entry(entry: &SessionEntry, world: &World, output: &mut CliOutput) {
+    let SessionEntry { row, before } = entry;
+    if let Some(before) = before {
+        output.print_data(&render_recent(world, before));
+    }
+    let minutes = row.entry.data.get("duration_minutes");
+    let after = minutes
+        .map(|minutes| format!(", after {minutes} min"))
+        .unwrap_or_default();
+    output.note(&format!("recorded {}{after}", describe_entry(row)));
+}

@@ -1,0 +1,135 @@
+//! `piton transcript`.
+
+use clap::Args as ClapArgs;
+use piton_core::amount::format_size;
+use piton_core::gate::excerpt_output;
+use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::verbs::transcript::{
+    self, FollowMode, TranscriptForm, TranscriptPart, TranscriptSummary,
+};
+use piton_engine::{CommandExit, Failure};
+
+use crate::invocation::{Invocation, TypedCommand};
+use crate::output::{CYAN, CliOutput, DIM, OutputFlow, RED};
+use crate::show::progress::{first_line, strip_controls};
+
+/// So many lines of what a call gave are shown.
+const RESULT_LINES: usize = 3;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TranscriptArgs {
+    /// An attempt, as `piton show` takes it, or an item: its last attempt
+    attempt: String,
+    /// Go on while the agent works, until the attempt is over
+    #[arg(short, long)]
+    follow: bool,
+    /// Print what is stored, as it is
+    #[arg(long)]
+    raw: bool,
+}
+
+impl TypedCommand for TranscriptArgs {
+    const ABOUT: &'static str = "Print what an agent printed, readable, also while it works";
+    const AFTER_HELP: &'static str = "Words stand as they are, a call of a tool in one line, what it gave shortened.\n\nExamples:\n  piton transcript auth-login -f\n  piton transcript auth-login#1 --raw | less\n  piton transcript auth-login --json | jq -r 'select(.kind == \"words\").text'";
+
+    fn permission(&self) -> Permission {
+        Permission::new("piton transcript", CommandAccess::Read)
+    }
+
+    fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let form = if self.raw {
+            TranscriptForm::Raw
+        } else {
+            TranscriptForm::Parts
+        };
+        let follow = if self.follow {
+            FollowMode::UntilOver
+        } else {
+            FollowMode::Now
+        };
+        let read = transcript::transcript(call.world, &self.attempt, form, follow, &mut |part| {
+            let going = match (&part, call.output.json) {
+                (TranscriptPart::Line { text }, false) if self.raw => {
+                    call.output.print_data(&format!("{text}\n"))
+                }
+                (_, true) => call.output.print_answer_line(&part),
+                (part, false) => call.output.print_data(&render_transcript_part(part)),
+            };
+            going == OutputFlow::On
+        })?;
+        if !call.output.json {
+            self.show_end(&read, call.output);
+        }
+        Ok(CommandExit::Done)
+    }
+}
+
+impl TranscriptArgs {
+    /// Says what more there may be, and what to type for it.
+    fn show_end(&self, read: &TranscriptSummary, output: &mut CliOutput) {
+        let what = format!("attempt {} at {}", read.number, first_line(&read.item));
+        if let Some(next) = &read.next {
+            let printed = if read.is_empty {
+                ", and had printed nothing"
+            } else {
+                ""
+            };
+            output.note(&format!(
+                "{DIM}{what} was under way when its runner died{printed}{DIM:#}"
+            ));
+            output.hint(&format!("go on with `{next}`"));
+            return;
+        }
+        match (read.is_empty, read.under_way) {
+            (true, true) => output.note(&format!("{DIM}{what} has printed nothing yet{DIM:#}")),
+            (true, false) => output.note(&format!("{DIM}{what} printed nothing{DIM:#}")),
+            (false, true) => {
+                output.note(&format!("{DIM}{what} is under way{DIM:#}"));
+                output.hint(&format!(
+                    "follow it with `piton transcript {} -f`",
+                    self.attempt
+                ));
+            }
+            (false, false) => {}
+        }
+    }
+}
+
+/// A part of a transcript, as people read it.
+fn render_transcript_part(part: &TranscriptPart) -> String {
+    match part {
+        TranscriptPart::Words { text } => format!("{}\n", strip_controls(text.trim_end())),
+        TranscriptPart::Line { text } => format!("{}\n", strip_controls(text)),
+        TranscriptPart::Call { call } => {
+            let style = if call.failed { RED } else { CYAN };
+            let mut more = Vec::new();
+            if let Some(exit) = call.exit.filter(|exit| *exit != 0) {
+                more.push(format!("exit status {exit}"));
+            } else if call.failed {
+                more.push("failed".to_owned());
+            }
+            more.extend(call.bytes.map(format_size));
+            let more = match more.as_slice() {
+                [] => String::new(),
+                more => format!(" {DIM}({}){DIM:#}", more.join(", ")),
+            };
+            format!(
+                "{style}>{style:#} {} {}{more}\n",
+                first_line(&call.tool),
+                first_line(&call.what)
+            )
+        }
+        TranscriptPart::Result { text } => {
+            let lines = excerpt_output(text).shown_lines();
+            let mut shown = String::new();
+            for line in lines.iter().take(RESULT_LINES) {
+                shown.push_str(&format!("  {DIM}| {line}{DIM:#}\n"));
+            }
+            match lines.len().saturating_sub(RESULT_LINES) {
+                0 => {}
+                _ => shown.push_str(&format!("  {DIM}| …{DIM:#}\n")),
+            }
+            shown
+        }
+    }
+}
