@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use piton_core::amount::parse_duration;
 use piton_core::journal::Record;
-pub use piton_store::VerifyReport;
 use piton_store::Cursor;
+pub use piton_store::VerifyReport;
 use serde::Serialize;
 
 use crate::failure::Failure;

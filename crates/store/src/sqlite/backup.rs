@@ -8,7 +8,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
-use serde::Serialize;
 use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};
