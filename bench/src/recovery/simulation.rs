@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::attempt::{ProcessEnd, Report};
+use piton_core::attempt::{ProcessEnd, ProgramReport, Report};
 use piton_core::classify::classify_failure;
 use piton_core::evidence::ClaimSettings;
 use piton_core::memory::MemoryRow;
@@ -434,11 +434,14 @@ fn failed(why: &str) -> Report {
     Report {
         error: Some(why.to_owned()),
         category: Some(classify_failure(Some(1), why)),
-        process: Some(ProcessEnd {
-            code: Some(1),
-            signal: None,
-            stopped_by: None,
-        }),
+        program: ProgramReport {
+            process: Some(ProcessEnd {
+                code: Some(1),
+                signal: None,
+                stopped_by: None,
+            }),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Failed)
     }
 }

@@ -200,6 +200,70 @@ pub const PIECES_MIN: usize = 2;
 /// And into so many at most.
 pub const PIECES_MAX: usize = 12;
 
+/// How the program of an attempt ran, and what it says of that.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramReport {
+    /// How the process ended; none when piton did not see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessEnd>,
+    /// What it used.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Where its words are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Transcript>,
+    /// The agent's program could not be started at all: nothing was tried, so
+    /// nothing counts against the item.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cannot_start: bool,
+    /// How long it took, in seconds, where that was reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<u64>,
+    /// What stood in the agent's way, as its program tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Trouble>,
+    /// When the service that had enough serves again, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
+    /// The conversation that it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
+    /// What it used, by model, where the program says so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, Usage>,
+    /// What it did.
+    #[serde(default, skip_serializing_if = "AttemptActivity::is_empty")]
+    pub activity: AttemptActivity,
+    /// The agent did not say what came of its work, and can be asked once more
+    /// in the same conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_be_asked: bool,
+}
+
+/// What an attempt changed in the work tree, as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReportedChanges {
+    /// The files that were changed; none when that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<String>>,
+    /// The commits that were made; none when that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<Vec<String>>,
+    /// The hash of the work tree, as git would commit it, when the agent was
+    /// started; none where that is not known. Git may not have the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_before: Option<String>,
+    /// The same when it was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_after: Option<String>,
+    /// How much it changed; none when that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<DiffStat>,
+    /// What it did to what proves its item; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<ProofChange>>,
+}
+
 /// What came of an attempt: everything that is known when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -217,41 +281,18 @@ pub struct Report {
     /// What a person is needed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<HumanNeeded>,
-    /// How the process ended; none when piton did not see it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process: Option<ProcessEnd>,
-    /// What it used.
-    #[serde(default)]
-    pub usage: Usage,
-    /// Where its words are kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transcript: Option<Transcript>,
-    /// The agent's program could not be started at all: nothing was tried, so
-    /// nothing counts against the item.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cannot_start: bool,
+    /// How its program ran.
+    #[serde(flatten)]
+    pub program: ProgramReport,
+    /// What it changed in the work tree.
+    #[serde(flatten)]
+    pub changes: ReportedChanges,
     /// What was noticed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
-    /// The files that were changed; none when that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub files: Option<Vec<String>>,
-    /// The commits that were made; none when that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commits: Option<Vec<String>>,
-    /// The hash of the work tree, as git would commit it, when the agent was
-    /// started; none where that is not known. Git may not have the tree.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tree_before: Option<String>,
-    /// The same when it was over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tree_after: Option<String>,
     /// What it started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<AttemptContext>,
-    /// How long it took, in seconds, where that was reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_s: Option<u64>,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
@@ -274,31 +315,6 @@ pub struct Report {
     /// What the agent asks for beside its work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<WorkRequest>,
-    /// What stood in the agent's way, as its program tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trouble: Option<Trouble>,
-    /// When the service that had enough serves again, where it says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resets_at: Option<Timestamp>,
-    /// The conversation that it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<Conversation>,
-    /// What it used, by model, where the program says so.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub models: BTreeMap<String, Usage>,
-    /// What it did.
-    #[serde(default, skip_serializing_if = "AttemptActivity::is_empty")]
-    pub activity: AttemptActivity,
-    /// How much it changed; none when that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diff: Option<DiffStat>,
-    /// The agent did not say what came of its work, and can be asked once more
-    /// in the same conversation.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub can_be_asked: bool,
-    /// What it did to what proves its item; none where that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proof: Option<Box<ProofChange>>,
     /// What its reviewer says of the item: the answer to [`Role::Reviewer`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Box<AgentReview>>,
@@ -314,17 +330,10 @@ impl Report {
             error: None,
             category: None,
             human: None,
-            process: None,
-            usage: Usage::default(),
-            transcript: None,
-            cannot_start: false,
+            program: ProgramReport::default(),
+            changes: ReportedChanges::default(),
             observations: Vec::new(),
-            files: None,
-            commits: None,
-            tree_before: None,
-            tree_after: None,
             context: None,
-            duration_s: None,
             notes: None,
             checked: None,
             screenshots: Vec::new(),
@@ -332,14 +341,6 @@ impl Report {
             validations: Vec::new(),
             pieces: Vec::new(),
             requests: Vec::new(),
-            trouble: None,
-            resets_at: None,
-            conversation: None,
-            models: BTreeMap::new(),
-            activity: AttemptActivity::default(),
-            diff: None,
-            can_be_asked: false,
-            proof: None,
             review: None,
         }
     }
@@ -348,21 +349,25 @@ impl Report {
     /// that it was asked for what came of its work.
     #[must_use]
     pub fn is_missing_verdict(&self) -> bool {
-        self.trouble == Some(Trouble::NoVerdict)
+        self.program.trouble == Some(Trouble::NoVerdict)
     }
 
     /// Whether the service had enough, so that trying again now is of no use.
     #[must_use]
     pub fn is_rate_limited(&self) -> bool {
         self.outcome == Outcome::Interrupted
-            && (self.resets_at.is_some() || self.trouble == Some(Trouble::RateLimit))
+            && (self.program.resets_at.is_some()
+                || self.program.trouble == Some(Trouble::RateLimit))
     }
 
     /// Whether it broke off without a request to stop: nothing counts against the
     /// item, as long as it does not happen again and again.
     #[must_use]
     pub fn was_cut_off(&self) -> bool {
-        let by_itself = matches!(self.trouble, Some(Trouble::Signal | Trouble::Session));
+        let by_itself = matches!(
+            self.program.trouble,
+            Some(Trouble::Signal | Trouble::Session)
+        );
         self.outcome == Outcome::Interrupted && by_itself && !self.is_rate_limited()
     }
 
@@ -370,16 +375,16 @@ impl Report {
     /// program was started.
     #[must_use]
     pub fn counted_spend(&self) -> Spend {
-        if self.cannot_start {
+        if self.program.cannot_start {
             return Spend::default();
         }
-        Spend::from_usage(&self.usage)
+        Spend::from_usage(&self.program.usage)
     }
 
     /// What it adds to the sums by model.
     pub fn spend_by_model(&self) -> impl Iterator<Item = (&String, Spend)> {
-        let counts = !self.cannot_start;
-        let models = self.models.iter().filter(move |_| counts);
+        let counts = !self.program.cannot_start;
+        let models = self.program.models.iter().filter(move |_| counts);
         models.map(|(model, usage)| (model, Spend::from_usage(usage)))
     }
 
@@ -469,7 +474,10 @@ impl AttemptRow {
     /// end. None where that is nothing.
     #[must_use]
     pub fn duration_s(&self) -> Option<u64> {
-        let said = self.report.as_ref().and_then(|report| report.duration_s);
+        let said = self
+            .report
+            .as_ref()
+            .and_then(|report| report.program.duration_s);
         let ended = self.ended_at.unwrap_or(self.started_at);
         let took = ended
             .as_second()

@@ -95,7 +95,7 @@ pub fn last_open_question<'a>(attempts: &[&'a AttemptRow]) -> Option<(u32, &'a s
 /// worked on the item was.
 #[must_use]
 pub fn last_interrupted_attempt(attempts: &[&AttemptRow]) -> Option<u32> {
-    let is_started = |report: &&crate::attempt::Report| !report.cannot_start;
+    let is_started = |report: &&crate::attempt::Report| !report.program.cannot_start;
     let is_work = |row: &&&AttemptRow| row.role != Role::IterationHook;
     let reports = attempts.iter().rev().filter(is_work);
     let mut ended = reports.filter_map(|row| Some((row, row.report.as_ref()?)));

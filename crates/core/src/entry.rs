@@ -167,8 +167,8 @@ impl Entry {
                 "duration_seconds",
                 took_s.filter(|_| whole.is_none()).map(Value::from),
             ),
-            ("files_modified", list(&report.files)),
-            ("commits", list(&report.commits)),
+            ("files_modified", list(&report.changes.files)),
+            ("commits", list(&report.changes.commits)),
         ];
         let said = texts.into_iter().chain(rest);
         let said = said.filter_map(|(key, value)| Some((key.to_owned(), value?)));

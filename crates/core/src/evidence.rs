@@ -70,11 +70,19 @@ impl ChangeExtent {
     /// shows, not what the agent says. An empty commit is no change.
     #[must_use]
     pub fn from_report(report: &Report) -> Self {
-        let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
+        let trees = report
+            .changes
+            .tree_before
+            .as_ref()
+            .zip(report.changes.tree_after.as_ref());
         match trees.map(|(before, after)| before != after) {
             Some(true) => {
-                let counted = report.diff.map(|diff| diff.files);
-                let listed = report.files.as_ref().map(|files| files.len() as u64);
+                let counted = report.changes.diff.map(|diff| diff.files);
+                let listed = report
+                    .changes
+                    .files
+                    .as_ref()
+                    .map(|files| files.len() as u64);
                 let files = counted.or(listed).filter(|files| *files > 0);
                 Self::Something { files }
             }
@@ -122,16 +130,16 @@ impl TreeChange {
         started_on: Option<&String>,
     ) -> Self {
         let changed = ChangeExtent::from_report(report);
-        let own_first = report.tree_before.as_ref().or(started_on).cloned();
+        let own_first = report.changes.tree_before.as_ref().or(started_on).cloned();
         match before {
             Some(before) => Self {
                 first: before.first.clone(),
-                last: report.tree_after.clone(),
+                last: report.changes.tree_after.clone(),
                 changed: before.changed.merge_later(changed),
             },
             None => Self {
                 first: own_first,
-                last: report.tree_after.clone(),
+                last: report.changes.tree_after.clone(),
                 changed,
             },
         }
@@ -430,12 +438,15 @@ fn describe_deciders(evidence: &[Evidence]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::{DiffStat, Outcome};
+    use crate::attempt::{DiffStat, Outcome, ReportedChanges};
 
     fn report(before: Option<&str>, after: Option<&str>) -> Report {
         Report {
-            tree_before: before.map(str::to_owned),
-            tree_after: after.map(str::to_owned),
+            changes: ReportedChanges {
+                tree_before: before.map(str::to_owned),
+                tree_after: after.map(str::to_owned),
+                ..ReportedChanges::default()
+            },
             ..Report::with_outcome(Outcome::Completed)
         }
     }
@@ -477,16 +488,22 @@ mod tests {
     #[test]
     fn an_empty_commit_and_a_list_of_files_are_no_change() {
         let committed = Report {
-            commits: Some(vec!["6673e79".to_owned()]),
-            files: Some(vec!["a.rs".to_owned()]),
+            changes: ReportedChanges {
+                commits: Some(vec!["6673e79".to_owned()]),
+                files: Some(vec!["a.rs".to_owned()]),
+                ..ReportedChanges::default() /* BASE report(Some("a"), Some("a")) */
+            },
             ..report(Some("a"), Some("a"))
         };
         assert_eq!(ChangeExtent::from_report(&committed), ChangeExtent::Nothing);
         let counted = Report {
-            diff: Some(DiffStat {
-                files: 3,
-                ..DiffStat::default()
-            }),
+            changes: ReportedChanges {
+                diff: Some(DiffStat {
+                    files: 3,
+                    ..DiffStat::default()
+                }),
+                ..ReportedChanges::default() /* BASE report(Some("a"), Some("b")) */
+            },
             ..report(Some("a"), Some("b"))
         };
         let files = Some(3);

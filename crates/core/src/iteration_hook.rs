@@ -73,11 +73,15 @@ pub(crate) fn record_hook_end(runs: &mut Vec<IterationHookRun>, report: &Report,
         return;
     }
     if let Some(run) = runs.last_mut() {
-        let transcript = report.transcript.as_ref();
+        let transcript = report.program.transcript.as_ref();
         run.end = Some(IterationHookEnd {
             at,
             completed: report.outcome == Outcome::Completed,
-            exit: report.process.as_ref().and_then(|process| process.code),
+            exit: report
+                .program
+                .process
+                .as_ref()
+                .and_then(|process| process.code),
             transcript: transcript.map(|transcript| transcript.path.clone()),
         });
     }

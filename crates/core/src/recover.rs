@@ -270,7 +270,7 @@ fn name_of_attempt(row: &AttemptRow) -> String {
 fn check_ended_by_itself(failure: &FailureContext<'_>) -> Result<(), String> {
     let process = failure
         .last_report()
-        .and_then(|report| report.process.as_ref());
+        .and_then(|report| report.program.process.as_ref());
     if process.is_none_or(|process| process.code == Some(0)) {
         return Ok(());
     }
@@ -300,15 +300,23 @@ fn judge_already_done(failure: &FailureContext<'_>) -> RuleJudgement {
 
 /// Whether the attempt changed something, as far as its report says.
 fn has_changed(report: &Report) -> bool {
-    let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
-    report.files.as_ref().is_some_and(|files| !files.is_empty())
+    let trees = report
+        .changes
+        .tree_before
+        .as_ref()
+        .zip(report.changes.tree_after.as_ref());
+    report
+        .changes
+        .files
+        .as_ref()
+        .is_some_and(|files| !files.is_empty())
         || trees.is_some_and(|(before, after)| before != after)
 }
 
 /// Whether the work tree was compared, and nothing had changed.
 fn is_idle(report: &Report) -> bool {
-    let looked = report.files.is_some() && report.tree_after.is_some();
-    let commits = report.commits.as_ref().is_none_or(Vec::is_empty);
+    let looked = report.changes.files.is_some() && report.changes.tree_after.is_some();
+    let commits = report.changes.commits.as_ref().is_none_or(Vec::is_empty);
     looked && commits && !has_changed(report)
 }
 
@@ -352,7 +360,7 @@ fn judge_same_failure(failure: &FailureContext<'_>) -> RuleJudgement {
 fn judge_loop(failure: &FailureContext<'_>) -> RuleJudgement {
     let is_stuck = |row: &AttemptRow| {
         let report = row.report.as_ref();
-        report.is_some_and(|report| report.trouble == Some(Trouble::Stuck))
+        report.is_some_and(|report| report.program.trouble == Some(Trouble::Stuck))
     };
     let Some(last) = failure.attempts.last().filter(|row| is_stuck(row)) else {
         return Err("it did not go in circles".to_owned());
@@ -401,7 +409,7 @@ fn judge_known_workaround(failure: &FailureContext<'_>) -> RuleJudgement {
 fn judge_transient_failure(failure: &FailureContext<'_>) -> RuleJudgement {
     let exit = failure
         .last_report()
-        .and_then(|report| report.process.as_ref())
+        .and_then(|report| report.program.process.as_ref())
         .and_then(|process| process.code);
     if is_local_connection_failure(failure.detail) {
         return Err("what does not answer is a service of this machine".to_owned());
@@ -504,7 +512,7 @@ fn judge_too_large(failure: &FailureContext<'_>) -> RuleJudgement {
         if report.outcome == Outcome::Partial {
             evidence.push("a part of it was done".to_owned());
         }
-        let files = report.files.as_ref().map_or(0, Vec::len);
+        let files = report.changes.files.as_ref().map_or(0, Vec::len);
         if files >= FILES_MANY {
             evidence.push(format!("{files} files were changed"));
         }
@@ -535,7 +543,7 @@ fn judge_too_large(failure: &FailureContext<'_>) -> RuleJudgement {
 
 /// Whether it went on until piton ended it.
 fn was_stopped(report: &Report) -> bool {
-    let process = report.process.as_ref();
+    let process = report.program.process.as_ref();
     let by = process.and_then(|process| process.stopped_by.as_deref());
     matches!(by, Some("wall-timeout" | "output-limit"))
 }
@@ -574,7 +582,7 @@ fn judge_not_needed(failure: &FailureContext<'_>) -> RuleJudgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::{AttemptContext, ProcessEnd};
+    use crate::attempt::{AttemptContext, ProcessEnd, ReportedChanges};
     use crate::observation::Observation;
 
     fn report(outcome: Outcome) -> Report {
@@ -653,8 +661,8 @@ mod tests {
     /// So many attempts that changed a file and were ended by their time.
     fn stopped(times: usize) -> Case {
         let mut report = report(Outcome::Failed);
-        report.files = Some(vec!["a.rs".to_owned()]);
-        report.process = Some(ProcessEnd {
+        report.changes.files = Some(vec!["a.rs".to_owned()]);
+        report.program.process = Some(ProcessEnd {
             stopped_by: Some("wall-timeout".to_owned()),
             ..ProcessEnd::default()
         });
@@ -668,9 +676,12 @@ mod tests {
     fn idle(error: &str) -> Report {
         Report {
             error: Some(error.to_owned()),
-            files: Some(Vec::new()),
-            tree_before: Some("aa".to_owned()),
-            tree_after: Some("aa".to_owned()),
+            changes: ReportedChanges {
+                files: Some(Vec::new()),
+                tree_before: Some("aa".to_owned()),
+                tree_after: Some("aa".to_owned()),
+                ..ReportedChanges::default() /* BASE report(Outcome::Failed) */
+            },
             ..report(Outcome::Failed)
         }
     }
@@ -679,7 +690,7 @@ mod tests {
     fn circling(times: usize) -> Case {
         let mut report = report(Outcome::Failed);
         report.error = Some("it went in circles and was stopped".to_owned());
-        report.trouble = Some(Trouble::Stuck);
+        report.program.trouble = Some(Trouble::Stuck);
         Case {
             reports: vec![report; times],
             ..failed()
@@ -843,7 +854,7 @@ mod tests {
             ),
             (
                 with(|report| {
-                    report.files = Some((0..FILES_MANY).map(|n| n.to_string()).collect());
+                    report.changes.files = Some((0..FILES_MANY).map(|n| n.to_string()).collect());
                 }),
                 Rule::TooLarge,
                 BreakChunks,
@@ -996,19 +1007,19 @@ mod tests {
         let done = Observation::bare(ObservationKind::Completion, "the keel is laid");
         let broke_off = with(|report| {
             report.observations = vec![done.clone()];
-            report.process = Some(ProcessEnd {
+            report.program.process = Some(ProcessEnd {
                 code: Some(1),
                 ..ProcessEnd::default()
             });
         });
         let changed = with(|report| {
             report.observations = vec![done.clone()];
-            report.files = Some(vec!["keel.rs".to_owned()]);
+            report.changes.files = Some(vec!["keel.rs".to_owned()]);
         });
         let said_by_a_tool = Case {
             detail: "npm warn deprecated rimraf@2: superseded by rm",
             ..with(|report| {
-                report.process = Some(ProcessEnd {
+                report.program.process = Some(ProcessEnd {
                     code: Some(1),
                     ..ProcessEnd::default()
                 });

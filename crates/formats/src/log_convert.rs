@@ -9,7 +9,7 @@ use piton_core::event::{AttemptEvent, MemoryEvent, SessionEvent};
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use piton_core::attempt::{Outcome, Report, ReportedAttempt};
+use piton_core::attempt::{Outcome, ProgramReport, Report, ReportedAttempt, ReportedChanges};
 use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::id::Node as Item;
@@ -223,7 +223,7 @@ fn unknown_fields(native: Option<&Native>, known: &[FieldShape]) -> Map<String, 
 /// The entry that tells all of an attempt.
 fn entry_of_attempt(told: &ReportedAttempt) -> Entry {
     let report = &told.report;
-    let entry = Entry::from_attempt(report, report.duration_s);
+    let entry = Entry::from_attempt(report, report.program.duration_s);
     let mut data = entry.data;
     if report.notes.is_none() {
         // Its status says it.
@@ -301,14 +301,20 @@ fn attempt_of_entry(entry: &Entry, nth: u64) -> Option<ReportedAttempt> {
     let summary = summary.filter(|summary| *summary != outcome.as_str());
     let report = Report {
         summary: summary.map(str::to_owned),
-        files: list("files_modified"),
-        commits: list("commits"),
         screenshots: list("screenshots").unwrap_or_default(),
         validations: list("validations").unwrap_or_default(),
         observations: observations.unwrap_or_default(),
         context: context.and_then(|context| serde_json::from_value(Value::Object(context)).ok()),
-        duration_s: facts.get(DURATION).and_then(Value::as_u64),
         notes: entry.text_field("notes").map(str::to_owned),
+        changes: ReportedChanges {
+            files: list("files_modified"),
+            commits: list("commits"),
+            ..ReportedChanges::default()
+        },
+        program: ProgramReport {
+            duration_s: facts.get(DURATION).and_then(Value::as_u64),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(outcome)
     };
     Some(ReportedAttempt {

@@ -23,7 +23,7 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::attempt::Report;
+use piton_core::attempt::{ProgramReport, Report, ReportedChanges};
 use piton_core::classify::FailureCategory;
 use piton_core::command::EditAuthor;
 use piton_core::event::{AttemptEvent, DecisionEvent, ItemChange, ItemEvent, UnitEvent};
@@ -755,16 +755,22 @@ impl Sim {
         let report = match self.script.report(node, role, turn) {
             report if is_mute && report.outcome == Outcome::Completed => Report {
                 outcome: Outcome::Failed,
-                trouble: Some(Trouble::NoVerdict),
-                can_be_asked: turn.is_multiple_of(2),
                 category: Some(FailureCategory::Logic),
+                program: ProgramReport {
+                    trouble: Some(Trouble::NoVerdict),
+                    can_be_asked: turn.is_multiple_of(2),
+                    ..report.program
+                },
                 ..report
             },
             report => report,
         };
         Report {
-            tree_before: before,
-            tree_after: self.hash(),
+            changes: ReportedChanges {
+                tree_before: before,
+                tree_after: self.hash(),
+                ..report.changes
+            },
             ..report
         }
     }
@@ -844,7 +850,10 @@ impl Sim {
             }
         };
         let report = Report {
-            tree_after: self.hash(),
+            changes: ReportedChanges {
+                tree_after: self.hash(),
+                ..report.changes
+            },
             ..report
         };
         Input::AgentEnded {
@@ -1670,8 +1679,11 @@ fn in_kind(evidence: &Evidence) -> String {
 
 fn cut_short(report: &Report) -> Report {
     Report {
-        tree_before: report.tree_before.clone(),
-        tree_after: report.tree_after.clone(),
+        changes: ReportedChanges {
+            tree_before: report.changes.tree_before.clone(),
+            tree_after: report.changes.tree_after.clone(),
+            ..ReportedChanges::default()
+        },
         ..Report::with_outcome(Outcome::Interrupted)
     }
 }

@@ -13,6 +13,9 @@ use crate::store::{FaultKind, RestoreReport, Store, StoreFault, StoreOptions};
 /// All back ends. The first one is that of an address without a scheme.
 static BACKENDS: [Backend; 1] = [sqlite::BACKEND];
 
+/// Opens the store at a place.
+type OpenStore = fn(&OsStr, StoreOptions) -> Result<Box<dyn Store>, StoreFault>;
+
 /// How the stores of one kind are made, opened and restored. The place is what
 /// follows the scheme in the address.
 #[derive(Debug)]
@@ -24,7 +27,7 @@ pub(crate) struct Backend {
     /// See [`StoreAddress::create_if_missing`].
     pub(crate) create_if_missing: fn(&OsStr, NameRange) -> Result<bool, StoreFault>,
     /// See [`StoreAddress::open`].
-    pub(crate) open: fn(&OsStr, StoreOptions) -> Result<Box<dyn Store>, StoreFault>,
+    pub(crate) open: OpenStore,
     /// See [`StoreAddress::restore`].
     pub(crate) restore: fn(&Path, &OsStr) -> Result<RestoreReport, StoreFault>,
 }

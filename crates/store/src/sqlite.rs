@@ -523,7 +523,7 @@ impl Store for SqliteStore {
     }
 
     fn rebuild_views(&self) -> Result<bool, StoreFault> {
-        self.write_in_turn(|connection| refold::refold_views(connection))
+        self.write_in_turn(refold::refold_views)
     }
 
     fn info(&self) -> Result<StoreInfo, StoreFault> {

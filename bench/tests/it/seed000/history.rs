@@ -9,7 +9,9 @@ use piton_bench::seed000::{
     Action, Category, Context, Entry, Observation, ObservationType, Progress, Recovery as Word,
     Status,
 };
-use piton_core::attempt::{Outcome, RecoveryAction, Report, ReportedAttempt};
+use piton_core::attempt::{
+    Outcome, ProgramReport, RecoveryAction, Report, ReportedAttempt, ReportedChanges,
+};
 use piton_core::memory::Memory;
 use piton_core::prepare::{PreparedContext, Section};
 use piton_core::recover::{Advice, AdviceKind, FailureContext, Recovery, Rule, choose_recovery};
@@ -353,10 +355,16 @@ impl History {
             summary: Some(entry.summary.clone()),
             error,
             observations: translated(&entry.observations),
-            files: Some(entry.files_modified.clone()),
-            commits: Some(entry.git_commits.clone()),
             context: Some(translated(&entry.context)),
-            duration_s: u64::try_from(entry.duration_seconds).ok(),
+            changes: ReportedChanges {
+                files: Some(entry.files_modified.clone()),
+                commits: Some(entry.git_commits.clone()),
+                ..ReportedChanges::default()
+            },
+            program: ProgramReport {
+                duration_s: u64::try_from(entry.duration_seconds).ok(),
+                ..ProgramReport::default()
+            },
             ..Report::with_outcome(translated(&entry.status))
         };
         let attempt = AttemptId(self.world.fresh());

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args as ClapArgs, ValueEnum};
 use piton_core::Outcome;
 use piton_core::amount::ParseDurationError;
-use piton_core::attempt::{AttemptContext, RecoveryAction, Report, Spend, Usage};
+use piton_core::attempt::{
+    AttemptContext, ProgramReport, RecoveryAction, Report, ReportedChanges, Spend, Usage,
+};
 use piton_core::observation::Observation;
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::process::shell::quote_word;
@@ -245,21 +247,27 @@ impl RecordArgs {
                     summary: self.summary,
                     error: self.error,
                     notes: self.notes,
-                    duration_s: self.duration,
-                    usage: Usage {
-                        input_tokens: self.usage.input_tokens,
-                        output_tokens: self.usage.output_tokens,
-                        cache_read_tokens: self.usage.cache_read_tokens,
-                        cache_write_tokens: self.usage.cache_write_tokens,
-                        reasoning_tokens: self.usage.reasoning_tokens,
-                        cost_usd: self.usage.cost_usd,
-                        ..Usage::default()
-                    },
                     observations: self.observation,
-                    files: non_empty(self.file),
-                    commits: non_empty(self.commit),
                     validations: self.validation,
                     context: Some(context).filter(|context| *context != AttemptContext::default()),
+                    program: ProgramReport {
+                        duration_s: self.duration,
+                        usage: Usage {
+                            input_tokens: self.usage.input_tokens,
+                            output_tokens: self.usage.output_tokens,
+                            cache_read_tokens: self.usage.cache_read_tokens,
+                            cache_write_tokens: self.usage.cache_write_tokens,
+                            reasoning_tokens: self.usage.reasoning_tokens,
+                            cost_usd: self.usage.cost_usd,
+                            ..Usage::default()
+                        },
+                        ..ProgramReport::default()
+                    },
+                    changes: ReportedChanges {
+                        files: non_empty(self.file),
+                        commits: non_empty(self.commit),
+                        ..ReportedChanges::default()
+                    },
                     ..Report::with_outcome(Outcome::Completed)
                 },
                 ..AttemptAccount::default()

@@ -484,10 +484,11 @@ fn is_same_attempt(row: &AttemptRow, told: &ReportedAttempt) -> bool {
     known.outcome == report.outcome
         && known.summary == report.summary
         && known.observations == report.observations
-        && known.files == report.files
-        && known.commits == report.commits
+        && known.changes.files == report.changes.files
+        && known.changes.commits == report.changes.commits
         && known.context == report.context
         && report
+            .program
             .duration_s
             .is_none_or(|told| row.duration_s().is_none_or(|known| known == told))
         && told.ended_at.is_none_or(|told| {

@@ -27,7 +27,7 @@ pub(super) fn import_attempt(
     let name = name.map(|name| free_name(&name, is_taken));
     let told = append_attempt(story, told, name, LearningMode::Yes)?;
     let at = told.ended_at.map(|at| at.to_string());
-    let took_s = told.report.duration_s;
+    let took_s = told.report.program.duration_s;
     let item = ItemRef {
         run: told.run,
         node: &told.node,

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::event_buffer::EventBuffer;
 use super::remembering::record_resolution;
-use crate::attempt::{AttemptRow, Outcome, Report};
+use crate::attempt::{AttemptRow, Outcome, Report, ReportedChanges};
 use crate::entry::{Entry, EntryType};
 use crate::event::{FileEvent, SessionEvent};
 use crate::id::{AttemptId, Node, RunId};
@@ -85,8 +85,11 @@ pub(super) fn log_completed(story: &mut EventBuffer<'_>, item: &ItemRow, attempt
                 .clone()
                 .unwrap_or_else(|| "completed".to_owned()),
         ),
-        files: did.as_ref().and_then(|did| did.files.clone()),
-        commits: did.and_then(|did| did.commits),
+        changes: ReportedChanges {
+            files: did.as_ref().and_then(|did| did.changes.files.clone()),
+            commits: did.and_then(|did| did.changes.commits),
+            ..ReportedChanges::default()
+        },
         ..Report::with_outcome(Outcome::Completed)
     };
     let done = ItemRef {

@@ -37,15 +37,19 @@ const NAMED_MAX: usize = 3;
 /// What a reviewer did beside looking, in the past tense: "committed c0ffee".
 fn describe_reviewer_changes(report: &Report) -> Option<String> {
     let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
-    let commits: Vec<String> = report.commits.iter().flatten().map(short).collect();
+    let commits: Vec<String> = report.changes.commits.iter().flatten().map(short).collect();
     if !commits.is_empty() {
         return Some(format!("committed {}", shorten_names(&commits)));
     }
-    let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
+    let trees = report
+        .changes
+        .tree_before
+        .as_ref()
+        .zip(report.changes.tree_after.as_ref());
     if trees.is_none_or(|(before, after)| before == after) {
         return None;
     }
-    let files = report.files.iter().flatten();
+    let files = report.changes.files.iter().flatten();
     let files: Vec<String> = files.map(|file| format!("`{file}`")).collect();
     Some(match files.is_empty() {
         true => "changed files".to_owned(),

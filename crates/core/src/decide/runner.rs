@@ -414,6 +414,7 @@ pub(super) fn end_attempt(
     let unchecked = is_waiting_for_check(story, &item, attempt, role, report);
     let change = append_attempt_end(story, &item, attempt, report, unchecked);
     let is_weakened = report
+        .changes
         .proof
         .iter()
         .any(|proof| !proof.weakenings().is_empty());
@@ -456,8 +457,8 @@ fn append_attempt_end(
     unchecked: bool,
 ) -> TreeChange {
     let mut kept = with_attempt_context(report, item);
-    if kept.tree_before.is_none() {
-        kept.tree_before.clone_from(&item.work.started_on);
+    if kept.changes.tree_before.is_none() {
+        kept.changes.tree_before.clone_from(&item.work.started_on);
     }
     let change = TreeChange::extend_with_attempt(None, &kept, item.work.started_on.as_ref());
     story.append(AttemptEvent::Ended {
@@ -479,7 +480,7 @@ fn interrupt_run_that_cannot_go_on(
     let run = item.run;
     // Without a place to wait at, the run waits until it is started again. One of
     // several runners ends alone.
-    let cannot_go_on = report.cannot_start || item.cannot_wait_for_reset(report);
+    let cannot_go_on = report.program.cannot_start || item.cannot_wait_for_reset(report);
     let row = story.require_run(run)?;
     if cannot_go_on && row.joined.is_empty() && row.state == RunState::Running {
         story.move_run(
@@ -528,7 +529,7 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
         (_, Role::Reviewer) => apply_review(story, run, node, over.attempt)?,
         (Outcome::NeedsHuman, _) => wait_for_human(story, run, node, report),
         // Without the conversation no agent can be asked for the verdict.
-        (Outcome::Interrupted, Role::Verdict) if report.conversation.is_some() => {
+        (Outcome::Interrupted, Role::Verdict) if report.program.conversation.is_some() => {
             reset_to_stage(story, run, node, Stage::Verdict);
         }
         (Outcome::Interrupted, Role::Worker | Role::Verdict) => {
@@ -545,7 +546,7 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
         {
             story.set_stage(run, node, Stage::Gate);
         }
-        (Outcome::Failed, Role::Worker) if report.can_be_asked => {
+        (Outcome::Failed, Role::Worker) if report.program.can_be_asked => {
             story.set_stage(run, node, Stage::Verdict);
         }
         (Outcome::Completed, Role::Split) => match report.usable_pieces() {
@@ -586,7 +587,7 @@ fn outcome_after_cut_offs(story: &EventBuffer<'_>, at: ItemRef<'_>, report: &Rep
 /// An attempt did not complete: what is tried next, or a person is asked.
 fn fail_attempt(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>, outcome: Outcome) {
     let report = over.report;
-    let trouble = report.trouble.map(Trouble::category);
+    let trouble = report.program.trouble.map(Trouble::category);
     let failed = FailedWork {
         outcome,
         category: report
@@ -701,9 +702,11 @@ pub(super) fn record_agent_answer(
 /// that it was asked to use.
 fn with_model_usage(report: &Report, model: Option<&str>) -> Report {
     let mut report = report.clone();
-    if let Some(model) = model.filter(|_| report.models.is_empty() && !report.usage.is_unknown()) {
-        let usage = report.usage.clone();
-        report.models.insert(model.to_owned(), usage);
+    if let Some(model) =
+        model.filter(|_| report.program.models.is_empty() && !report.program.usage.is_unknown())
+    {
+        let usage = report.program.usage.clone();
+        report.program.models.insert(model.to_owned(), usage);
     }
     report
 }
@@ -739,13 +742,13 @@ fn retry_later(
         .require_item(run, node)
         .map_or(1, |item| item.tries.put_off);
     let now = story.rows.now;
-    if report.resets_at.is_none() && times > policy::PUT_OFF_TIMES_MAX {
+    if report.program.resets_at.is_none() && times > policy::PUT_OFF_TIMES_MAX {
         let error = report.error.as_deref();
         let error = error.unwrap_or("the service has enough, again and again");
         give_up_item(story, run, node, ItemState::Failed, error);
         return;
     }
-    let resets = report.resets_at.unwrap_or(now);
+    let resets = report.program.resets_at.unwrap_or(now);
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.stage = Some(stage);
         moved.until = Some(policy::rate_limit_wait_end(resets, times, now));

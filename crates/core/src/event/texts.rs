@@ -7,7 +7,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::attempt::{AttemptContext, HumanNeeded, Report, ReportedAttempt, SplitPiece};
+use crate::attempt::{
+    AttemptContext, HumanNeeded, ProgramReport, Report, ReportedAttempt, ReportedChanges,
+    SplitPiece,
+};
 use crate::call::AgentCall;
 use crate::edit::Edit;
 use crate::entry::Entry;
@@ -217,17 +220,10 @@ pub(super) fn visit_report(report: &mut Report, each: TextVisitor<'_>) {
         error,
         category: _,
         human,
-        process: _,
-        usage: _,
-        transcript: _,
-        cannot_start: _,
+        program,
+        changes,
         observations,
-        files,
-        commits: _,
-        tree_before: _,
-        tree_after: _,
         context,
-        duration_s: _,
         notes,
         checked,
         screenshots: _,
@@ -235,16 +231,29 @@ pub(super) fn visit_report(report: &mut Report, each: TextVisitor<'_>) {
         validations,
         pieces,
         requests,
+        review,
+    } = report;
+    let ProgramReport {
+        process: _,
+        usage: _,
+        transcript: _,
+        cannot_start: _,
+        duration_s: _,
         trouble: _,
         resets_at: _,
         conversation: _,
         models: _,
         activity,
-        diff: _,
         can_be_asked: _,
+    } = program;
+    let ReportedChanges {
+        files,
+        commits: _,
+        tree_before: _,
+        tree_after: _,
+        diff: _,
         proof,
-        review,
-    } = report;
+    } = changes;
     if let Some(review) = review {
         visit_review(review, each);
     }

@@ -4,7 +4,7 @@ use super::effects::{Effect, RunLoopEnding};
 use super::ongoing::{OngoingWork, WorkEnd};
 use super::spending::with_live_usage;
 use super::{LoopState, RunLoop};
-use crate::attempt::{Outcome, Report};
+use crate::attempt::{Outcome, Report, ReportedChanges};
 use crate::command::Command;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, Node};
@@ -101,9 +101,9 @@ impl RunLoop {
                 let item = self.tables.item(self.run, &node);
                 let cannot_wait = item.is_some_and(|item| item.cannot_wait_for_reset(&report));
                 // Alone it interrupts the run, which says it.
-                if report.cannot_start || (cannot_wait && self.has_other_runners()) {
+                if report.program.cannot_start || (cannot_wait && self.has_other_runners()) {
                     let of_service = cannot_wait.then_some(Trouble::RateLimit);
-                    let ending = |error| match report.trouble.or(of_service) {
+                    let ending = |error| match report.program.trouble.or(of_service) {
                         Some(trouble) => RunLoopEnding::TurnedAway(trouble, error),
                         None => RunLoopEnding::CannotStart(error),
                     };
@@ -152,8 +152,11 @@ impl RunLoop {
         let row = self.tables.attempt(attempt);
         let tree = row.and_then(|row| row.tree.clone());
         let report = Box::new(Report {
-            tree_before: tree.clone(),
-            tree_after: tree,
+            changes: ReportedChanges {
+                tree_before: tree.clone(),
+                tree_after: tree,
+                ..ReportedChanges::default()
+            },
             ..Report::with_outcome(Outcome::Interrupted)
         });
         let fence = self.fence_of_item(&node);

@@ -136,8 +136,8 @@ impl RunLoop {
 /// stopped reports less usage than it has reported before, or none.
 pub(super) fn with_live_usage(report: Box<Report>, work: OngoingWork) -> Box<Report> {
     let mut report = report;
-    if let Some(live) = work.live.filter(|_| !report.cannot_start) {
-        report.usage = larger_usage(&report.usage, &live);
+    if let Some(live) = work.live.filter(|_| !report.program.cannot_start) {
+        report.program.usage = larger_usage(&report.program.usage, &live);
     }
     if let Some(limit) = work.used_up
         && report.outcome == Outcome::Interrupted

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use crate::attempt::{AttemptRow, Outcome, Report, ReportedAttempt, Role};
+use crate::attempt::{AttemptRow, Outcome, ProgramReport, Report, ReportedAttempt, Role};
 use crate::classify::FailureCategory;
 use crate::event::{AttemptEvent, Event};
 use crate::journal::EventStamp;
@@ -92,13 +92,17 @@ fn judged_report(report: Report, outcome: Outcome, error: Option<&str>) -> Repor
     let is_failure = outcome != Outcome::Completed;
     // A check that passed says what the agent did not.
     let trouble = report
+        .program
         .trouble
         .filter(|_| is_failure || !report.is_missing_verdict());
     Report {
         outcome,
         error: error.map(str::to_owned),
         category: is_failure.then_some(FailureCategory::Validation),
-        trouble,
+        program: ProgramReport {
+            trouble,
+            ..report.program
+        },
         ..report
     }
 }
@@ -113,16 +117,20 @@ fn revise_attempt_row(row: AttemptRow, told: &ReportedAttempt, stamp: &EventStam
         ..row_of_reported_attempt(told, stamp)
     };
     if let (Some(now), Some(before)) = (&mut revised.report, row.report) {
-        now.usage = before.usage;
-        now.models = before.models;
-        now.cannot_start = before.cannot_start;
+        now.program.usage = before.program.usage;
+        now.program.models = before.program.models;
+        now.program.cannot_start = before.program.cannot_start;
     }
     revised
 }
 
 fn row_of_reported_attempt(told: &ReportedAttempt, stamp: &EventStamp) -> AttemptRow {
     let ended_at = told.ended_at.unwrap_or(stamp.time);
-    let took = told.report.duration_s.and_then(|s| i64::try_from(s).ok());
+    let took = told
+        .report
+        .program
+        .duration_s
+        .and_then(|s| i64::try_from(s).ok());
     let started_at = took
         .and_then(|s| ended_at.checked_sub(SignedDuration::from_secs(s)).ok())
         .unwrap_or(ended_at);

@@ -186,9 +186,12 @@ fn apply_attempt_event(row: &mut ItemRow, event: &AttemptEvent, stamp: &EventSta
         } => {
             row.attempt = None;
             let started_on = row.work.started_on.take();
-            end_work(row, stamp, report.duration_s);
-            record_commits(row, report.commits.iter().flatten());
-            row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
+            end_work(row, stamp, report.program.duration_s);
+            record_commits(row, report.changes.commits.iter().flatten());
+            row.tries.denied = row
+                .tries
+                .denied
+                .saturating_add(report.program.activity.denied);
             row.work.spend = row.work.spend.plus(&report.counted_spend());
             if row.stage == Stage::IterationHooks {
                 withdraw_approval(row);
@@ -196,7 +199,7 @@ fn apply_attempt_event(row: &mut ItemRow, event: &AttemptEvent, stamp: &EventSta
             } else if row.stage == Stage::Review {
                 // What a reviewer saw last is what it approves.
                 if let Some(change) = &mut row.work.change {
-                    change.record_reviewed_tree(report.tree_after.as_ref());
+                    change.record_reviewed_tree(report.changes.tree_after.as_ref());
                 }
                 count_interruptions(row, report);
             } else {
@@ -207,7 +210,12 @@ fn apply_attempt_event(row: &mut ItemRow, event: &AttemptEvent, stamp: &EventSta
         AttemptEvent::Reported(told) => {
             row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
             row.work.spend = row.work.spend.plus(&told.report.counted_spend());
-            let took_ms = told.report.duration_s.unwrap_or(0).saturating_mul(1_000);
+            let took_ms = told
+                .report
+                .program
+                .duration_s
+                .unwrap_or(0)
+                .saturating_mul(1_000);
             row.work.work_ms = row.work.work_ms.saturating_add(took_ms);
         }
         AttemptEvent::Judged { .. } => row.proof.unchecked = None,
@@ -227,26 +235,26 @@ fn record_work_report(
     let proceeds = report.outcome == Outcome::Completed || unchecked;
     // Who was not started has said nothing of what was begun before.
     let is_own = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Baseline);
-    if is_own && !report.cannot_start {
-        let own = report.conversation.as_ref().filter(|_| proceeds);
+    if is_own && !report.program.cannot_start {
+        let own = report.program.conversation.as_ref().filter(|_| proceeds);
         let own = own.filter(|own| Conversation::is_valid_id(&own.id));
         row.work.worked_in = own.cloned().map(Box::new);
         row.tries.ongoing =
             resumable_conversation(report).or_else(|| conversation_to_approve(row, report));
         // An agent that was interrupted as it came to an end is asked again.
         if report.outcome != Outcome::Interrupted {
-            let is_stuck = report.trouble == Some(Trouble::Stuck);
-            row.tries.made_no_progress = report.can_be_asked && is_stuck;
+            let is_stuck = report.program.trouble == Some(Trouble::Stuck);
+            row.tries.made_no_progress = report.program.can_be_asked && is_stuck;
         }
     }
     record_conversation(row, report, unchecked);
     // What was not started changed nothing that counts.
-    if !report.cannot_start || report.tree_after.is_some() {
+    if !report.program.cannot_start || report.changes.tree_after.is_some() {
         let before = row.work.change.take();
         let change = TreeChange::extend_with_attempt(before.as_deref(), report, started_on);
         row.work.change = Some(Box::new(change));
     }
-    if let Some(proof) = &report.proof {
+    if let Some(proof) = &report.changes.proof {
         let before = row.proof.changes.take().unwrap_or_default();
         row.proof.changes = Some(Box::new(before.merge((**proof).clone())));
     }
@@ -281,9 +289,9 @@ fn record_commits<'c>(row: &mut ItemRow, made: impl IntoIterator<Item = &'c Stri
 /// The conversation in which an attempt that was interrupted goes on.
 fn resumable_conversation(report: &Report) -> Option<Box<Conversation>> {
     let was_interrupted =
-        report.outcome == Outcome::Interrupted && report.trouble != Some(Trouble::Session);
-    let goes_on = was_interrupted || report.can_be_asked;
-    let conversation = report.conversation.clone().filter(|_| goes_on)?;
+        report.outcome == Outcome::Interrupted && report.program.trouble != Some(Trouble::Session);
+    let goes_on = was_interrupted || report.program.can_be_asked;
+    let conversation = report.program.conversation.clone().filter(|_| goes_on)?;
     if !Conversation::is_valid_id(&conversation.id) {
         return None;
     }
@@ -293,7 +301,7 @@ fn resumable_conversation(report: &Report) -> Option<Box<Conversation>> {
 /// The conversation of an attempt whose work a person may want otherwise.
 fn conversation_to_approve(row: &ItemRow, report: &Report) -> Option<Box<Conversation>> {
     let is_whole = row.plan.approval && report.outcome == Outcome::Completed;
-    let own = report.conversation.as_ref().filter(|_| is_whole)?;
+    let own = report.program.conversation.as_ref().filter(|_| is_whole)?;
     Conversation::is_valid_id(&own.id).then(|| Box::new(own.clone()))
 }
 
@@ -305,7 +313,7 @@ fn record_conversation(row: &mut ItemRow, report: &Report, unchecked: bool) {
         return;
     };
     let ended_well = report.outcome == Outcome::Completed || unchecked;
-    let own = report.conversation.as_ref().filter(|_| ended_well);
+    let own = report.program.conversation.as_ref().filter(|_| ended_well);
     let own = own
         .filter(|own| Conversation::is_valid_id(&own.id))
         .cloned();

@@ -187,8 +187,9 @@ fn count_attempt_event(row: &mut RunRow, event: &AttemptEvent) {
         }
         AttemptEvent::Ended { node, report, .. } => {
             add_spend(row, report);
-            row.spent.has_counted |= !report.cannot_start && report.outcome != Outcome::Interrupted;
-            let is_refused = report.trouble == Some(Trouble::HookRefused);
+            row.spent.has_counted |=
+                !report.program.cannot_start && report.outcome != Outcome::Interrupted;
+            let is_refused = report.program.trouble == Some(Trouble::HookRefused);
             row.spent.hook_refused = is_refused.then(|| node.clone());
             // A wait for a service is no iteration.
             if report.is_rate_limited() {

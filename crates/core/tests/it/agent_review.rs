@@ -1,6 +1,6 @@
 //! Items that an agent reviews before they are committed, or count as done.
 
-use piton_core::attempt::{Conversation, Report};
+use piton_core::attempt::{Conversation, ProgramReport, Report, ReportedChanges};
 use piton_core::classify::FailureCategory;
 use piton_core::policy::Policy;
 use piton_core::review::{AgentReview, ReviewObservation, ReviewPolicy, ReviewVerdict};
@@ -33,19 +33,25 @@ fn said(verdict: ReviewVerdict) -> Report {
                 ..ReviewObservation::default()
             }],
         })),
-        tree_before: Some("t1".to_owned()),
-        tree_after: Some("t1".to_owned()),
+        changes: ReportedChanges {
+            tree_before: Some("t1".to_owned()),
+            tree_after: Some("t1".to_owned()),
+            ..ReportedChanges::default()
+        },
         ..Report::with_outcome(Outcome::Completed)
     }
 }
 
 fn done() -> Report {
     Report {
-        conversation: Some(Conversation {
-            agent: "sh".to_owned(),
-            id: "first".to_owned(),
-            total: None,
-        }),
+        program: ProgramReport {
+            conversation: Some(Conversation {
+                agent: "sh".to_owned(),
+                id: "first".to_owned(),
+                total: None,
+            }),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Completed)
     }
 }
@@ -163,15 +169,24 @@ fn a_person_decides_when_the_reviewer_is_never_content() {
 fn what_is_no_verdict_is_asked_for_once_more_then_a_person_is() {
     let silent = Report::with_outcome(Outcome::Completed);
     let changed = Report {
-        tree_after: Some("t2".to_owned()),
+        changes: ReportedChanges {
+            tree_after: Some("t2".to_owned()),
+            ..ReportedChanges::default() /* BASE said(ReviewVerdict::Approve) */
+        },
         ..said(ReviewVerdict::Approve)
     };
     let changed_these = Report {
-        files: Some(["a", "b", "c", "d"].map(str::to_owned).to_vec()),
+        changes: ReportedChanges {
+            files: Some(["a", "b", "c", "d"].map(str::to_owned).to_vec()),
+            ..ReportedChanges::default() /* BASE changed.clone() */
+        },
         ..changed.clone()
     };
     let committed = Report {
-        commits: Some(vec!["c1".to_owned()]),
+        changes: ReportedChanges {
+            commits: Some(vec!["c1".to_owned()]),
+            ..ReportedChanges::default() /* BASE said(ReviewVerdict::Approve) */
+        },
         ..said(ReviewVerdict::Approve)
     };
     let asks = Report {
@@ -219,7 +234,10 @@ fn a_review_that_is_interrupted_is_done_again() {
     let (mut world, token) = reviewed("a", true);
     world.work(token, "a", done());
     let broke = Report {
-        trouble: Some(Trouble::Signal),
+        program: ProgramReport {
+            trouble: Some(Trouble::Signal),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Interrupted)
     };
     for report in [Report::with_outcome(Outcome::Interrupted), broke] {
@@ -232,7 +250,10 @@ fn a_review_that_is_interrupted_is_done_again() {
         assert_eq!(stands(&world), (ItemState::Working, Stage::Review));
     }
     let late = Report {
-        trouble: Some(Trouble::RateLimit),
+        program: ProgramReport {
+            trouble: Some(Trouble::RateLimit),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Interrupted)
     };
     review(&mut world, token, late);

@@ -1,6 +1,6 @@
 //! Items that are done only when a person approves them.
 
-use piton_core::attempt::{Conversation, Report};
+use piton_core::attempt::{Conversation, ProgramReport, Report, ReportedChanges};
 use piton_core::classify::FailureCategory;
 use piton_core::command::EditAuthor;
 use piton_core::evidence::{Level, Worth, level_of_evidence};
@@ -16,11 +16,14 @@ build after=design
 
 fn said(conversation: &str) -> Report {
     Report {
-        conversation: Some(Conversation {
-            agent: "sh".to_owned(),
-            id: conversation.to_owned(),
-            total: None,
-        }),
+        program: ProgramReport {
+            conversation: Some(Conversation {
+                agent: "sh".to_owned(),
+                id: conversation.to_owned(),
+                total: None,
+            }),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Completed)
     }
 }
@@ -111,8 +114,11 @@ fn weak_proof_is_told_to_who_approves_and_asked_about_once() {
     world.ok(start);
     let token = world.run_row().fence;
     let nothing = Report {
-        tree_before: Some("a".to_owned()),
-        tree_after: Some("a".to_owned()),
+        changes: ReportedChanges {
+            tree_before: Some("a".to_owned()),
+            tree_after: Some("a".to_owned()),
+            ..ReportedChanges::default()
+        },
         ..Report::with_outcome(Outcome::Completed)
     };
     world.work(token, "design", nothing);

@@ -1,6 +1,6 @@
 //! What shows that an item is done, and what weak proof is worth.
 
-use piton_core::attempt::{Conversation, DiffStat, Report};
+use piton_core::attempt::{Conversation, DiffStat, ProgramReport, Report, ReportedChanges};
 use piton_core::command::EditAuthor;
 use piton_core::evidence::{
     CheckSignificance, ClaimOverrides, ClaimRules, ClaimSettings, Evidence, Level, WeakenedProof,
@@ -19,8 +19,11 @@ use crate::world::{RECOVERIES, World, node, recovery, start_run, tried_once};
 /// A report by an agent that was looked at before and after.
 fn between(before: &str, after: &str) -> Report {
     Report {
-        tree_before: Some(before.to_owned()),
-        tree_after: Some(after.to_owned()),
+        changes: ReportedChanges {
+            tree_before: Some(before.to_owned()),
+            tree_after: Some(after.to_owned()),
+            ..ReportedChanges::default()
+        },
         ..Report::with_outcome(Outcome::Completed)
     }
 }
@@ -33,8 +36,11 @@ fn nothing_changed() -> Report {
 fn no_verdict(report: Report) -> Report {
     Report {
         outcome: Outcome::Failed,
-        trouble: Some(Trouble::NoVerdict),
         error: Some("it did not say what came of its work".to_owned()),
+        program: ProgramReport {
+            trouble: Some(Trouble::NoVerdict),
+            ..report.program
+        },
         ..report
     }
 }
@@ -137,10 +143,13 @@ fn level(world: &World, at: &str) -> Option<Level> {
 #[test]
 fn a_change_is_evidence_with_how_many_files_it_was() {
     let report = Report {
-        diff: Some(DiffStat {
-            files: 3,
-            ..DiffStat::default()
-        }),
+        changes: ReportedChanges {
+            diff: Some(DiffStat {
+                files: 3,
+                ..DiffStat::default()
+            }),
+            ..ReportedChanges::default() /* BASE between("a", "b") */
+        },
         ..between("a", "b")
     };
     for word in [Worth::Accept, Worth::Ask] {
@@ -158,7 +167,10 @@ fn a_change_is_evidence_with_how_many_files_it_was() {
 fn an_empty_commit_is_the_agents_word() {
     let (mut world, token) = with(Worth::Ask);
     let committed = Report {
-        commits: Some(vec!["6673e79".to_owned()]),
+        changes: ReportedChanges {
+            commits: Some(vec!["6673e79".to_owned()]),
+            ..ReportedChanges::default() /* BASE nothing_changed() */
+        },
         ..nothing_changed()
     };
     world.work(token, "build", committed);
@@ -317,7 +329,7 @@ fn what_the_items_below_changed_counts_for_the_check_of_a_phase() {
         let text = "build gate=3\n  s1\n  s2";
         let (mut world, token) = running(text, tried_once(), worth(Worth::Accept));
         world.work(token, "build/s1", below.clone());
-        let tree = below.tree_after.clone().expect("it was looked at");
+        let tree = below.changes.tree_after.clone().expect("it was looked at");
         world.work(token, "build/s2", between(&tree, &tree));
         check_on(&mut world, token, "build", (true, Some(&tree)));
         assert_eq!(level(&world, "build"), Some(expect));
@@ -363,7 +375,10 @@ fn with_a_check_no_verdict_is_needed() {
     assert_eq!(world.item("build").state, ItemState::Done);
     let row = world.tables.attempts().next().expect("there is one");
     let report = row.report.as_ref().expect("the check has said it");
-    assert_eq!((report.outcome, report.trouble), (Outcome::Completed, None));
+    assert_eq!(
+        (report.outcome, report.program.trouble),
+        (Outcome::Completed, None)
+    );
 }
 
 #[test]
@@ -387,7 +402,10 @@ fn without_a_check_the_agent_is_asked_once_more_and_then_has_failed() {
     ] {
         let (mut world, token) = with(Worth::Ask);
         let first = Report {
-            can_be_asked: true,
+            program: ProgramReport {
+                can_be_asked: true,
+                ..ProgramReport::default() /* BASE no_verdict(between("a", "b")) */
+            },
             ..no_verdict(between("a", "b"))
         };
         world.work(token, "build", first);
@@ -402,12 +420,15 @@ fn without_a_check_the_agent_is_asked_once_more_and_then_has_failed() {
 #[test]
 fn an_agent_without_progress_is_asked_to_end_once_and_then_has_failed_as_stuck() {
     let stuck = |can_be_asked| Report {
-        trouble: Some(Trouble::Stuck),
-        conversation: Some(Conversation {
-            id: "talk".to_owned(),
-            ..Conversation::default()
-        }),
-        can_be_asked,
+        program: ProgramReport {
+            trouble: Some(Trouble::Stuck),
+            conversation: Some(Conversation {
+                id: "talk".to_owned(),
+                ..Conversation::default()
+            }),
+            can_be_asked,
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Failed)
     };
     let (mut world, token) = checked(Worth::Accept);
@@ -419,7 +440,10 @@ fn an_agent_without_progress_is_asked_to_end_once_and_then_has_failed_as_stuck()
     let attempt = world.begin_as(token, "build", Role::Verdict);
     let interrupted = Report {
         outcome: Outcome::Interrupted,
-        trouble: None,
+        program: ProgramReport {
+            trouble: None,
+            ..ProgramReport::default() /* BASE stuck(false) */
+        },
         ..stuck(false)
     };
     world.end(token, "build", attempt, interrupted);
@@ -677,7 +701,10 @@ fn weakened_proof_is_asked_about_noted_or_refused() {
             ..ProofChange::default()
         };
         let report = Report {
-            proof: Some(Box::new(proof)),
+            changes: ReportedChanges {
+                proof: Some(Box::new(proof)),
+                ..ReportedChanges::default() /* BASE between("a", "b") */
+            },
             ..between("a", "b")
         };
         world.work(token, "build", report);
@@ -703,11 +730,14 @@ fn what_an_earlier_attempt_weakened_and_a_later_one_gave_back_is_whole() {
     let (mut world, token) = running("build", tried_once(), ClaimSettings::default());
     let with = |removed, added, trees: (&str, &str), outcome| Report {
         outcome,
-        proof: Some(Box::new(ProofChange {
-            tests_removed: removed,
-            tests_added: added,
-            ..ProofChange::default()
-        })),
+        changes: ReportedChanges {
+            proof: Some(Box::new(ProofChange {
+                tests_removed: removed,
+                tests_added: added,
+                ..ProofChange::default()
+            })),
+            ..ReportedChanges::default() /* BASE between(trees.0, trees.1) */
+        },
         ..between(trees.0, trees.1)
     };
     let first = with(2, 0, ("a", "b"), Outcome::Interrupted);

@@ -1,6 +1,6 @@
 //! What must pass before a node is done, and what is committed then: case 20.
 
-use piton_core::attempt::Report;
+use piton_core::attempt::{ProgramReport, Report};
 use piton_core::classify::FailureCategory;
 use piton_core::gate::GateReport;
 
@@ -521,7 +521,10 @@ fn an_attempt_whose_runner_died_counts_as_long_as_its_agent_was_seen() {
     let attempt = world.begin(token, "build");
     world.pass(36_000);
     let report = Report {
-        duration_s: Some(120),
+        program: ProgramReport {
+            duration_s: Some(120),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Interrupted)
     };
     world.end(token, "build", attempt, report);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use piton_core::attempt::Report;
+use piton_core::attempt::{ProgramReport, Report};
 use piton_core::merge::MergeStep;
 use piton_core::run_loop::{Effect, Input, LaneEnd, RunLoop, RunLoopEnding, RunLoopOptions};
 use piton_core::trouble::Trouble;
@@ -38,7 +38,10 @@ fn phase_to_fix() -> (World, u64, u64) {
 fn put_off() -> Report {
     Report {
         error: Some("usage limit reached".to_owned()),
-        trouble: Some(Trouble::RateLimit),
+        program: ProgramReport {
+            trouble: Some(Trouble::RateLimit),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Interrupted)
     }
 }

@@ -1,6 +1,6 @@
 //! Marks and edits in the file of a plan: an agent's, and a person's.
 
-use piton_core::attempt::Report;
+use piton_core::attempt::{Report, ReportedChanges};
 use piton_core::command::EditAuthor;
 use piton_core::evidence::{
     ClaimOverrides, Evidence, Level, WeakenedProof, Worth, level_of_evidence,
@@ -92,8 +92,11 @@ fn details(world: &World, kind: DecisionKind) -> Vec<String> {
 /// A report of an attempt that found this tree and left that one.
 fn changed(outcome: Outcome, before: &str, after: &str) -> Report {
     Report {
-        tree_before: Some(before.to_owned()),
-        tree_after: Some(after.to_owned()),
+        changes: ReportedChanges {
+            tree_before: Some(before.to_owned()),
+            tree_after: Some(after.to_owned()),
+            ..ReportedChanges::default()
+        },
         ..Report::with_outcome(outcome)
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-use piton_core::attempt::{Conversation, Report};
+use piton_core::attempt::{Conversation, ProgramReport, Report};
 use piton_core::command::EditAuthor;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
@@ -687,7 +687,10 @@ fn what_is_rejected_goes_back_to_its_conversation_and_is_reviewed_again() {
         total: None,
     };
     let said = |id: &str| Report {
-        conversation: Some(conversation(id)),
+        program: ProgramReport {
+            conversation: Some(conversation(id)),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Completed)
     };
     world.work(token, AT, said("first"));

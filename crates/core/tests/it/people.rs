@@ -1,6 +1,6 @@
 //! What fails, who is asked, and what people say to it: case 21 and the rest.
 
-use piton_core::attempt::Report;
+use piton_core::attempt::{ProgramReport, Report};
 use piton_core::classify::FailureCategory;
 use piton_core::event::DecisionEvent;
 use piton_core::policy::{Policy, RetryPolicy};
@@ -25,10 +25,13 @@ release
 fn case_21_an_outcome_of_failure_fails_the_node_whatever_the_exit_status() {
     let (mut world, token) = World::running(PLAN);
     let report = Report {
-        process: Some(piton_core::attempt::ProcessEnd {
-            code: Some(0),
-            ..Default::default()
-        }),
+        program: ProgramReport {
+            process: Some(piton_core::attempt::ProcessEnd {
+                code: Some(0),
+                ..Default::default()
+            }),
+            ..ProgramReport::default() /* BASE failure(FailureCategory::Logic, "the tests do not pass") */
+        },
         ..failure(FailureCategory::Logic, "the tests do not pass")
     };
     world.work(token, "build/s1/a", report);
@@ -131,8 +134,11 @@ fn a_failure_without_a_category_is_one_of_logic() {
 fn an_agent_that_cannot_be_started_counts_nothing_and_interrupts_the_run() {
     let (mut world, token) = World::running(PLAN);
     let report = Report {
-        cannot_start: true,
         error: Some("claude: not found".to_owned()),
+        program: ProgramReport {
+            cannot_start: true,
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Interrupted)
     };
     world.work(token, "build/s1/a", report);

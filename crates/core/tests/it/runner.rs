@@ -6,7 +6,7 @@ mod several;
 mod waits;
 
 use jiff::SignedDuration;
-use piton_core::attempt::{Conversation, Report};
+use piton_core::attempt::{Conversation, ProgramReport, Report};
 use piton_core::classify::FailureCategory;
 use piton_core::gate::GateReport;
 
@@ -623,8 +623,11 @@ fn a_runner_whose_run_was_taken_ends_and_says_so() {
 
 fn cannot_start() -> Report {
     Report {
-        cannot_start: true,
         error: Some("claude: not found".to_owned()),
+        program: ProgramReport {
+            cannot_start: true,
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Interrupted)
     }
 }
@@ -703,8 +706,11 @@ fn the_model_of_a_node_comes_before_that_of_the_invocation() {
 fn put_off(resets_at: Option<jiff::Timestamp>) -> Report {
     Report {
         error: Some("usage limit reached".to_owned()),
-        trouble: Some(Trouble::RateLimit),
-        resets_at,
+        program: ProgramReport {
+            trouble: Some(Trouble::RateLimit),
+            resets_at,
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Interrupted)
     }
 }
@@ -759,9 +765,12 @@ fn an_attempt_that_was_interrupted_goes_on_in_its_conversation_and_one_that_fail
         total: None,
     };
     let ended = |outcome, trouble| Report {
-        conversation: Some(conversation.clone()),
-        trouble,
         category: Some(FailureCategory::Network),
+        program: ProgramReport {
+            conversation: Some(conversation.clone()),
+            trouble,
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(outcome)
     };
     #[track_caller]

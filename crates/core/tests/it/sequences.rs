@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::attempt::{Report, Usage};
+use piton_core::attempt::{ProgramReport, Report, ReportedChanges, Usage};
 use piton_core::classify::FailureCategory;
 use piton_core::command::EditAuthor;
 use piton_core::evidence::{ClaimRules, ClaimSettings, Worth};
@@ -42,14 +42,20 @@ fn report(by: u16) -> Report {
     };
     let tree = |by: u16| (!by.is_multiple_of(4)).then(|| (by % 2).to_string());
     Report {
-        models: if by % 11 > 5 {
-            [(format!("model-{}", by % 2), usage.clone())].into()
-        } else {
-            BTreeMap::new()
+        program: ProgramReport {
+            models: if by % 11 > 5 {
+                [(format!("model-{}", by % 2), usage.clone())].into()
+            } else {
+                BTreeMap::new()
+            },
+            usage,
+            ..ProgramReport::default() /* BASE outcome(by) */
         },
-        usage,
-        tree_before: tree(by >> 8),
-        tree_after: tree(by >> 10),
+        changes: ReportedChanges {
+            tree_before: tree(by >> 8),
+            tree_after: tree(by >> 10),
+            ..ReportedChanges::default() /* BASE outcome(by) */
+        },
         ..outcome(by)
     }
 }
@@ -88,8 +94,11 @@ fn outcome(by: u16) -> Report {
     match by % 10 {
         0 | 1 => Report::with_outcome(Outcome::Completed),
         8 | 9 => Report {
-            trouble: Some(Trouble::NoVerdict),
-            can_be_asked: by.is_multiple_of(2),
+            program: ProgramReport {
+                trouble: Some(Trouble::NoVerdict),
+                can_be_asked: by.is_multiple_of(2),
+                ..ProgramReport::default()
+            },
             ..Report::with_outcome(Outcome::Failed)
         },
         2 => pieces(2),
@@ -101,7 +110,10 @@ fn outcome(by: u16) -> Report {
         5 => Report::with_outcome(Outcome::Blocked),
         6 => Report::with_outcome(Outcome::Interrupted),
         _ => Report {
-            cannot_start: true,
+            program: ProgramReport {
+                cannot_start: true,
+                ..ProgramReport::default()
+            },
             ..Report::with_outcome(Outcome::Interrupted)
         },
     }

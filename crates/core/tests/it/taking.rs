@@ -333,7 +333,7 @@ fn another_duration_is_asked_about() {
     let took = |world: &mut World, seconds| {
         let mut found = told(world, "auth-1", Some(NOON), "one");
         if let ImportedRecord::Attempt(told) = &mut found {
-            told.report.duration_s = Some(seconds);
+            told.report.program.duration_s = Some(seconds);
         }
         vec![found]
     };
@@ -398,7 +398,7 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
     else {
         unreachable!("it is one")
     };
-    recorded.report.usage = usage.clone();
+    recorded.report.program.usage = usage.clone();
     world.ok(Command::TellAttempt(recorded));
     let edited = vec![told(&mut world, "auth-1", Some(NOON), "one, mended")];
     let events = world.ok(Command::TakeFile(Box::new(ImportedFile {
@@ -414,7 +414,7 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
     let report = world.tables.attempts().find_map(|row| row.report.clone());
     let report = report.expect("it is over");
     assert_eq!(report.summary.as_deref(), Some("one, mended"));
-    assert_eq!(report.usage, usage);
+    assert_eq!(report.program.usage, usage);
     // The project's own run counts what no plan has.
     let own = world.tables.run(RunId::PROJECT).expect("it has a row");
     assert_eq!(own.spent.spend, Spend::from_usage(&usage));

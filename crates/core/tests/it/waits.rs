@@ -1,7 +1,7 @@
 //! What items wait for before they begin: a time, a command, or both; and what
 //! people may do about it.
 
-use piton_core::attempt::Role;
+use piton_core::attempt::{ProgramReport, Role};
 use piton_core::classify::FailureCategory;
 use piton_core::command::EditAuthor;
 use piton_core::wait::{Wait, WaitChange, WaitProgress, WaitStep};
@@ -231,7 +231,10 @@ fn what_is_put_off_after_its_wait_is_not_in_it() {
     step(&mut world, token, "a", WaitChange::SaidYes);
     let attempt = world.begin(token, "a");
     let report = piton_core::attempt::Report {
-        resets_at: Some(world.now + jiff::SignedDuration::from_secs(60)),
+        program: ProgramReport {
+            resets_at: Some(world.now + jiff::SignedDuration::from_secs(60)),
+            ..ProgramReport::default()
+        },
         ..piton_core::attempt::Report::with_outcome(Outcome::Interrupted)
     };
     let end = world.end_attempt(token, attempt, "a", report);

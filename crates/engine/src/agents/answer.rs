@@ -19,7 +19,7 @@ pub(super) mod tag_signals;
 
 use std::fmt;
 
-use piton_core::attempt::{HumanNeeded, Outcome, Report, SplitPiece};
+use piton_core::attempt::{HumanNeeded, Outcome, ProgramReport, Report, SplitPiece};
 use piton_core::classify::{FailureCategory, classify_failure};
 use piton_core::observation::Observation;
 use piton_core::quote;
@@ -152,7 +152,10 @@ fn report_without_verdict(output: &str, found: &str) -> Report {
         summary: last_line(output),
         error: Some(format!("{NO_VERDICT}: {found}")),
         category: Some(FailureCategory::Logic),
-        trouble: Some(Trouble::NoVerdict),
+        program: ProgramReport {
+            trouble: Some(Trouble::NoVerdict),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(Outcome::Failed)
     }
 }
@@ -191,7 +194,8 @@ pub fn merge_tool_report(report: &mut Report, answer: &Report) {
     report.notes.clone_from(&answer.notes);
     report.checked = answer.checked.clone().or(report.checked.take());
     report.summary = answer.summary.clone().or(report.summary.take());
-    report.trouble = report
+    report.program.trouble = report
+        .program
         .trouble
         .filter(|trouble| *trouble != Trouble::NoVerdict);
     if !answer.pieces.is_empty() {
@@ -204,10 +208,11 @@ fn should_override_report(report: &Report, answer: &Report) -> bool {
     let asks = answer.outcome == Outcome::NeedsHuman;
     let completes = answer.outcome == Outcome::Completed;
     let success = report
+        .program
         .process
         .as_ref()
         .is_none_or(|end| end.code == Some(0));
-    if report.trouble == Some(Trouble::HookRefused) {
+    if report.program.trouble == Some(Trouble::HookRefused) {
         return false;
     }
     if has_stopped_early(report) {
@@ -222,8 +227,11 @@ fn should_override_report(report: &Report, answer: &Report) -> bool {
     // that is missing is this one.
     let is_harmless =
         |trouble: Trouble| matches!(trouble, Trouble::Permission | Trouble::NoVerdict);
-    let trouble = report.trouble.filter(|trouble| !is_harmless(*trouble));
-    !completes || (success && trouble.is_none() && !report.cannot_start)
+    let trouble = report
+        .program
+        .trouble
+        .filter(|trouble| !is_harmless(*trouble));
+    !completes || (success && trouble.is_none() && !report.program.cannot_start)
 }
 
 /// Whether an agent printed something of the form, also what cannot be read.
@@ -236,7 +244,7 @@ pub(crate) fn has_status_block(output: &str) -> bool {
 /// not turned away: its program ended well.
 fn has_stopped_early(report: &Report) -> bool {
     let error = report.error.as_deref().unwrap_or_default();
-    report.trouble == Some(Trouble::RateLimit) && error.starts_with(STOPPED_EARLY)
+    report.program.trouble == Some(Trouble::RateLimit) && error.starts_with(STOPPED_EARLY)
 }
 
 /// A report no text of which is longer than one that was printed may be.
@@ -329,7 +337,10 @@ fn report_of_answer(answer: AgentAnswer, output: &str, ended: &ProgramEnd) -> Re
         checked: answer.checked,
         pieces: parse_pieces(answer.pieces),
         requests: answer.requests,
-        usage: serde_json::from_value(answer.usage).unwrap_or_default(),
+        program: ProgramReport {
+            usage: serde_json::from_value(answer.usage).unwrap_or_default(),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(outcome)
     };
     let reason = answer.error.clone().or_else(|| report.summary.clone());
@@ -441,7 +452,10 @@ fn report_of_exit(output: &str, ended: &ProgramEnd) -> Report {
         if output.trim().is_empty() || is_shell_complaint(&what) {
             return Report {
                 error: Some(what),
-                cannot_start: true,
+                program: ProgramReport {
+                    cannot_start: true,
+                    ..ProgramReport::default()
+                },
                 ..Report::with_outcome(Outcome::Interrupted)
             };
         }
@@ -572,7 +586,7 @@ mod tests {
     fn check_no_verdict(output: &str, found: &str) {
         let report = report(output, &exit(0));
         assert_eq!(
-            (report.outcome, report.trouble, report.category),
+            (report.outcome, report.program.trouble, report.category),
             (
                 Outcome::Failed,
                 Some(Trouble::NoVerdict),
@@ -729,14 +743,14 @@ mod tests {
             Outcome::Failed,
             Some("{\"status\": \"failed\" (exit status 1)"),
         );
-        assert_eq!(report("boom", &exit(3)).trouble, None);
+        assert_eq!(report("boom", &exit(3)).program.trouble, None);
     }
 
     #[test]
     fn a_plain_command_may_be_judged_by_its_exit_status() {
         let by_status = |output: &str| {
             let report = super::report_of_output(output, &exit(0), VerdictSource::ExitStatus);
-            (report.outcome, report.summary, report.trouble)
+            (report.outcome, report.summary, report.program.trouble)
         };
         let completed = |summary: &str| (Outcome::Completed, Some(summary.to_owned()), None);
         assert_eq!(by_status("working\nall done\n\n"), completed("all done"));
@@ -944,7 +958,7 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
         };
         let settled = |mut report: Report, outcome| {
             merge_tool_report(&mut report, &answer(outcome));
-            (report.outcome, report.trouble, report.error)
+            (report.outcome, report.program.trouble, report.error)
         };
         let text = || report("I am done.", &exit(0));
         assert_eq!(
@@ -954,7 +968,10 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
         assert_eq!(settled(text(), Outcome::Blocked).0, Outcome::Blocked);
         let early = |error: &str, trouble, outcome| Report {
             error: Some(error.to_owned()),
-            trouble: Some(trouble),
+            program: ProgramReport {
+                trouble: Some(trouble),
+                ..ProgramReport::default()
+            },
             ..Report::with_outcome(outcome)
         };
         let pending = || early(PENDING_WORK, Trouble::Unfinished, Outcome::Failed);
@@ -1062,11 +1079,15 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
     #[test]
     fn a_program_that_the_shell_cannot_start_was_not_tried() {
         let missing = report("sh: 1: claude: not found\n", &exit(127));
-        assert!(missing.cannot_start);
+        assert!(missing.program.cannot_start);
         assert_eq!(missing.outcome, Outcome::Interrupted);
-        assert!(report("", &exit(126)).cannot_start);
-        assert!(!report("I worked\nand then\nsh: 1: x: not found", &exit(127)).cannot_start);
-        assert!(!report("done some\n", &exit(1)).cannot_start);
+        assert!(report("", &exit(126)).program.cannot_start);
+        assert!(
+            !report("I worked\nand then\nsh: 1: x: not found", &exit(127))
+                .program
+                .cannot_start
+        );
+        assert!(!report("done some\n", &exit(1)).program.cannot_start);
     }
 
     #[test]
@@ -1133,7 +1154,10 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
             };
             let report = report(&answer, &ended);
             assert_eq!(report.outcome, Outcome::Completed, "{text}");
-            (report.usage.input_tokens, report.usage.cost_usd)
+            (
+                report.program.usage.input_tokens,
+                report.program.usage.cost_usd,
+            )
         };
         let told = usage(r#"{"input_tokens": 12, "output_tokens": 3, "cost_usd": 0.5}"#);
         assert_eq!(told, (Some(12), Some(0.5)));

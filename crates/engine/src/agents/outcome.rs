@@ -4,7 +4,7 @@
 //! verdict on the work: that is looked for in the agent's words. A program that
 //! stopped before its work was done has not completed, whatever its agent wrote.
 
-use piton_core::attempt::{Conversation, HumanNeeded, Outcome, Report};
+use piton_core::attempt::{Conversation, HumanNeeded, Outcome, ProgramReport, Report};
 use piton_core::classify::FailureCategory;
 use piton_core::trouble::Trouble;
 
@@ -25,7 +25,10 @@ pub fn report_of_result(mut said: AgentResult, ended: &ProgramEnd, by: VerdictSo
     let was_refused = said.trouble == Some(Trouble::HookRefused);
     let mut report = if has_succeeded {
         let report = Report {
-            trouble: own.trouble.or(said.trouble),
+            program: ProgramReport {
+                trouble: own.program.trouble.or(said.trouble),
+                ..own.program
+            },
             ..own
         };
         match said.early.take() {
@@ -42,8 +45,10 @@ pub fn report_of_result(mut said: AgentResult, ended: &ProgramEnd, by: VerdictSo
             ..report_of_failure(&said, ended)
         }
     };
-    let is_parked = matches!(report.trouble, Some(Trouble::Auth | Trouble::RateLimit))
-        && report.outcome == Outcome::Interrupted;
+    let is_parked = matches!(
+        report.program.trouble,
+        Some(Trouble::Auth | Trouble::RateLimit)
+    ) && report.outcome == Outcome::Interrupted;
     match &ended.stopped {
         // It was silent because its service turned it away: that is why.
         Some(stopped) if stopped.late && is_parked => {
@@ -52,17 +57,17 @@ pub fn report_of_result(mut said: AgentResult, ended: &ProgramEnd, by: VerdictSo
         }
         Some(stopped) => {
             report = answer::finish_report(report, ended);
-            report.cannot_start = false;
-            report.trouble = stopped.late.then_some(Trouble::Timeout);
+            report.program.cannot_start = false;
+            report.program.trouble = stopped.late.then_some(Trouble::Timeout);
         }
         None => {}
     }
     if !said.usage.is_unknown() {
-        report.usage = said.usage;
+        report.program.usage = said.usage;
     }
-    report.models = said.models.into_iter().take(MODELS_MAX).collect();
+    report.program.models = said.models.into_iter().take(MODELS_MAX).collect();
     let conversation = said.conversation;
-    report.conversation = conversation.filter(|one| Conversation::is_valid_id(&one.id));
+    report.program.conversation = conversation.filter(|one| Conversation::is_valid_id(&one.id));
     // Nothing is too long.
     answer::finish_report(report, &ProgramEnd::default())
 }
@@ -80,13 +85,16 @@ fn report_of_early_stop(report: Report, early: EarlyStop) -> Report {
     match early {
         EarlyStop::PendingWork(tasks)
             if matches!(outcome, Outcome::Completed | Outcome::Partial)
-                || report.trouble == Some(Trouble::NoVerdict) =>
+                || report.program.trouble == Some(Trouble::NoVerdict) =>
         {
             Report {
                 outcome: Outcome::Failed,
                 error: Some(format!("{PENDING_WORK}: {}", tasks.join(", "))),
                 category: Some(FailureCategory::Logic),
-                trouble: Some(Trouble::Unfinished),
+                program: ProgramReport {
+                    trouble: Some(Trouble::Unfinished),
+                    ..report.program
+                },
                 ..report
             }
         }
@@ -99,8 +107,11 @@ fn report_of_early_stop(report: Report, early: EarlyStop) -> Report {
                 outcome: Outcome::Interrupted,
                 error: Some(STOPPED_EARLY.to_owned()),
                 category: None,
-                trouble: Some(Trouble::RateLimit),
-                resets_at,
+                program: ProgramReport {
+                    trouble: Some(Trouble::RateLimit),
+                    resets_at,
+                    ..report.program
+                },
                 ..report
             }
         }
@@ -132,7 +143,10 @@ fn report_of_failure(said: &AgentResult, ended: &ProgramEnd) -> Report {
             human: Some(human_needed_by_hook(
                 said.error.as_deref().unwrap_or_default(),
             )),
-            trouble: Some(trouble),
+            program: ProgramReport {
+                trouble: Some(trouble),
+                ..ProgramReport::default()
+            },
             ..Report::with_outcome(Outcome::NeedsHuman)
         };
     }
@@ -140,9 +154,12 @@ fn report_of_failure(said: &AgentResult, ended: &ProgramEnd) -> Report {
     Report {
         error: Some(error_text(said, ended, trouble, signal)),
         category: (outcome == Outcome::Failed).then(|| trouble.category()),
-        trouble: Some(trouble),
-        resets_at: said.resets_at.filter(|_| trouble == Trouble::RateLimit),
-        cannot_start: matches!(trouble, Trouble::Auth | Trouble::Setup),
+        program: ProgramReport {
+            trouble: Some(trouble),
+            resets_at: said.resets_at.filter(|_| trouble == Trouble::RateLimit),
+            cannot_start: matches!(trouble, Trouble::Auth | Trouble::Setup),
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(outcome)
     }
 }
@@ -222,7 +239,7 @@ mod tests {
     #[track_caller]
     fn check(said: AgentResult, code: i32, outcome: Outcome, trouble: Option<Trouble>) {
         let report = came_to(said, &ended_with_code(code));
-        assert_eq!((report.outcome, report.trouble), (outcome, trouble));
+        assert_eq!((report.outcome, report.program.trouble), (outcome, trouble));
     }
 
     const DONE: &str = r#"{"status":"completed","summary":"all done"}"#;
@@ -291,7 +308,7 @@ mod tests {
         for words in [DONE, "I will report back.", "{\"status\":\"partial\"}"] {
             let report = pending(words);
             assert_eq!(report.outcome, Outcome::Failed, "{words}");
-            assert_eq!(report.trouble, Some(Trouble::Unfinished));
+            assert_eq!(report.program.trouble, Some(Trouble::Unfinished));
             let error = report.error.unwrap_or_default();
             assert!(
                 error.ends_with("was pending: slow tests, a review"),
@@ -308,7 +325,10 @@ mod tests {
         for words in ["Remaining: parser", "{\"status\":\"failed\"}"] {
             let report = window(words);
             assert!(report.is_rate_limited(), "{words}");
-            assert_eq!((report.resets_at, report.category), (resets_at, None));
+            assert_eq!(
+                (report.program.resets_at, report.category),
+                (resets_at, None)
+            );
         }
         assert_eq!(window(DONE).outcome, Outcome::Completed);
         let asks = r#"{"status":"needs-human","humanNeeded":"which key?"}"#;
@@ -323,8 +343,8 @@ mod tests {
         };
         let report = came_to(said, &ended_with_code(0));
         assert_eq!(report.outcome, Outcome::NeedsHuman);
-        assert_eq!(report.trouble, Some(Trouble::HookRefused));
-        assert!(!report.cannot_start);
+        assert_eq!(report.program.trouble, Some(Trouble::HookRefused));
+        assert!(!report.program.cannot_start);
         let human = report.human.expect("a person is needed");
         assert_eq!(human.reason, "no prompts on Fridays");
         assert_eq!(human.details.as_deref(), Some("ask the owner"));
@@ -348,7 +368,7 @@ mod tests {
                 said(ProgramVerdict::Failed, "", Some(trouble)),
                 &ended_with_code(1),
             );
-            (report.outcome, report.cannot_start, report.category)
+            (report.outcome, report.program.cannot_start, report.category)
         };
         let parked = (Outcome::Interrupted, false, None);
         assert_eq!(came_to(Trouble::RateLimit), parked);
@@ -371,7 +391,7 @@ mod tests {
             came_to(said(ProgramVerdict::Nothing, "", None), &ended)
         };
         assert_eq!(by(15).outcome, Outcome::Interrupted);
-        assert_eq!(by(2).trouble, Some(Trouble::Signal));
+        assert_eq!(by(2).program.trouble, Some(Trouble::Signal));
         let killed = by(9);
         assert_eq!(killed.outcome, Outcome::Failed);
         assert!(
@@ -403,12 +423,12 @@ mod tests {
         };
         let silent = late(None);
         assert_eq!(
-            (silent.outcome, silent.trouble),
+            (silent.outcome, silent.program.trouble),
             (Outcome::Failed, Some(Trouble::Timeout))
         );
         let refused = late(Some(Trouble::RateLimit));
         assert_eq!(
-            (refused.outcome, refused.trouble),
+            (refused.outcome, refused.program.trouble),
             (Outcome::Interrupted, Some(Trouble::RateLimit))
         );
     }

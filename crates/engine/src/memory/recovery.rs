@@ -168,7 +168,12 @@ fn is_waiting_for(item: &ItemRow, node: &Node) -> bool {
 /// What the attempt said of its failure. An agent that ended well has said what
 /// it meant; of one that broke off, its last lines count as well.
 fn failure_detail(ended: &IncompleteAttempt<'_>) -> String {
-    let code = ended.report.process.as_ref().and_then(|end| end.code);
+    let code = ended
+        .report
+        .program
+        .process
+        .as_ref()
+        .and_then(|end| end.code);
     let lines = if code == Some(0) { 0 } else { SAID_LINES };
     text_of_attempt(ended, lines)
 }

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jiff::Timestamp;
-use piton_core::attempt::{AttemptContext, Conversation, Outcome, ProcessEnd, Report, Transcript};
+use piton_core::attempt::{
+    AttemptContext, Conversation, Outcome, ProcessEnd, ProgramReport, Report, Transcript,
+};
 use piton_core::dollars::Dollars;
 use piton_core::item::millis_between;
 use piton_core::recover::Recovery;
@@ -370,7 +372,7 @@ impl Runner<'_, '_> {
         let (mut report, text) = self.read_report(attempt, &node, feed, &ended)?;
         add_trouble_of_stop(stopped_for, &mut report);
         self.interrupt_at_budget(&node, exit, &mut report);
-        report.process = Some(process_end(exit));
+        report.program.process = Some(process_end(exit));
         if let Some(answer) = self.stored_answer(attempt)? {
             answer::merge_tool_report(&mut report, &answer);
         }
@@ -393,9 +395,9 @@ impl Runner<'_, '_> {
         }
         tracing::info!(
             %node, outcome = report.outcome.as_str(), error = report.error,
-            trouble = ?report.trouble, usage = ?report.usage, "came to"
+            trouble = ?report.program.trouble, usage = ?report.program.usage, "came to"
         );
-        report.transcript = self.store_transcript(attempt, &node);
+        report.program.transcript = self.store_transcript(attempt, &node);
         failpoint::point("run.transcript-kept");
         let started_from = self.lp.context_of_attempt(&node);
         report.context = merge_contexts(report.context.take(), started_from);
@@ -429,7 +431,8 @@ impl Runner<'_, '_> {
                 ),
             },
         };
-        report.conversation = report
+        report.program.conversation = report
+            .program
             .conversation
             .take()
             .or_else(|| self.assigned_conversation(attempt));
@@ -498,8 +501,8 @@ impl Runner<'_, '_> {
         let words = [Some(fed.said.words.clone()), fed.said.error.clone()];
         let words: Vec<String> = words.into_iter().flatten().collect();
         let mut report = outcome::report_of_result(fed.said, ended, verdict);
-        report.activity = fed.activity;
-        if let Some(conversation) = &mut report.conversation {
+        report.program.activity = fed.activity;
+        if let Some(conversation) = &mut report.program.conversation {
             conversation.agent.clone_from(&self.job.agent);
         }
         (report, words.join("\n"))
@@ -521,7 +524,7 @@ impl Runner<'_, '_> {
         // An agent that is asked once more, or whose check decides, has not failed yet.
         let item = self.lp.tables().item(self.row.id, node);
         let has_check = item.is_some_and(|item| item.pending_gate().is_some());
-        let goes_on = report.can_be_asked || (report.is_missing_verdict() && has_check);
+        let goes_on = report.program.can_be_asked || (report.is_missing_verdict() && has_check);
         if !is_work || goes_on || !failed.contains(&report.outcome) {
             return None;
         }
@@ -688,13 +691,13 @@ impl Runner<'_, '_> {
         let (seen, words) =
             self.report_of_feed(node, feed, &ProgramEnd::default(), self.job.verdict);
         report.observations = answer::observations_of_output(&words);
-        report.usage = seen.usage;
-        report.models = seen.models;
-        report.conversation = seen.conversation;
-        if let Some(conversation) = &mut report.conversation {
+        report.program.usage = seen.program.usage;
+        report.program.models = seen.program.models;
+        report.program.conversation = seen.program.conversation;
+        if let Some(conversation) = &mut report.program.conversation {
             conversation.agent = agent;
         }
-        report.activity = seen.activity;
+        report.program.activity = seen.program.activity;
         report
     }
 
@@ -720,12 +723,12 @@ impl Runner<'_, '_> {
         let kept =
             kept.and_then(|()| worktree::refuse_missing_worktree(&self.session.project, &self.row));
         fail_if_worktree_gone(kept, &mut report);
-        report.duration_s = seen_s;
-        report.transcript = self.store_transcript(attempt, &node);
+        report.program.duration_s = seen_s;
+        report.program.transcript = self.store_transcript(attempt, &node);
         // What it changed until then is its own; the tree before is recorded
         // with its start.
         site.clear_snapshot();
-        report.tree_after = self.tree_hash_to_check(&site, tell);
+        report.changes.tree_after = self.tree_hash_to_check(&site, tell);
         self.job.config.requests.apply_rules(&mut report);
         Ok(Input::AgentEnded {
             attempt,
@@ -749,8 +752,8 @@ fn add_trouble_of_stop(stopped_for: Option<Trouble>, report: &mut Report) {
     if let Some(trouble) = stopped_for {
         // A service that had enough says more than that it was silent then.
         let is_late = trouble == Trouble::Timeout;
-        let known = report.trouble.filter(|_| is_late);
-        report.trouble = known.or(Some(trouble));
+        let known = report.program.trouble.filter(|_| is_late);
+        report.program.trouble = known.or(Some(trouble));
     }
 }
 
@@ -774,7 +777,10 @@ fn describe_start_error(error: &StartError) -> String {
 fn unstarted_agent_input(attempt: AttemptId, node: &Node, why: String) -> Input {
     let report = Report {
         error: Some(why),
-        cannot_start: true,
+        program: ProgramReport {
+            cannot_start: true,
+            ..ProgramReport::default() /* BASE unseen_end_report() */
+        },
         ..unseen_end_report()
     };
     Input::AgentEnded {

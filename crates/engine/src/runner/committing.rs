@@ -41,7 +41,7 @@ impl Runner<'_, '_> {
         let run = self.row.id;
         let last = rows.tables.attempts().find(|attempt| {
             let report = attempt.report.as_ref();
-            let commits = report.and_then(|report| report.commits.as_ref());
+            let commits = report.and_then(|report| report.changes.commits.as_ref());
             attempt.run == run && commits.is_some_and(|commits| commits.contains(&head))
         });
         self.commits

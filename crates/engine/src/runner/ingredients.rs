@@ -450,12 +450,12 @@ fn done_item(item: &ItemRow, attempts: &[&AttemptRow]) -> DoneItem {
     let is_work = |row: &&&AttemptRow| row.node == item.node && row.role != Role::IterationHook;
     let mut own = attempts.iter().rev().filter(is_work);
     let report = own.find_map(|row| row.report.as_ref());
-    let commits = report.and_then(|report| report.commits.as_ref());
+    let commits = report.and_then(|report| report.changes.commits.as_ref());
     DoneItem {
         node: item.node.to_string(),
         summary: item.summary.clone(),
         files: report
-            .and_then(|report| report.files.as_ref())
+            .and_then(|report| report.changes.files.as_ref())
             .map(Vec::len),
         commit: commits.and_then(|commits| commits.last().cloned()),
     }

@@ -39,7 +39,7 @@ impl Runner<'_, '_> {
         let last = work.max_by_key(|row| row.number);
         let transcript = last
             .and_then(|row| row.report.as_ref())
-            .and_then(|report| report.transcript.as_ref());
+            .and_then(|report| report.program.transcript.as_ref());
         let path = |kept: &Transcript| self.session.project.home.join(&kept.path);
         let path = transcript.map(path).unwrap_or_default();
         Ok(path.to_string_lossy().into_owned())

@@ -59,8 +59,9 @@ impl Runner<'_, '_> {
         let Some(phases) = self.plan_phases().filter(|_| is_review) else {
             return;
         };
-        let code = report.process.as_ref().and_then(|end| end.code);
+        let code = report.program.process.as_ref().and_then(|end| end.code);
         let is_stopped = report
+            .program
             .process
             .as_ref()
             .is_some_and(|end| end.stopped_by.is_some());
@@ -68,9 +69,9 @@ impl Runner<'_, '_> {
             |trouble: Trouble| matches!(trouble, Trouble::Permission | Trouble::NoVerdict);
         let has_ended_well = code == Some(0)
             && !is_stopped
-            && !report.cannot_start
+            && !report.program.cannot_start
             && report.outcome != Outcome::Interrupted
-            && report.trouble.is_none_or(is_harmless);
+            && report.program.trouble.is_none_or(is_harmless);
         if !has_ended_well {
             return;
         }
@@ -80,7 +81,7 @@ impl Runner<'_, '_> {
                 report.outcome = Outcome::Completed;
                 report.error = None;
                 report.category = None;
-                report.trouble = None;
+                report.program.trouble = None;
                 report.summary = review.summary.clone();
                 report.review = Some(Box::new(review));
             }

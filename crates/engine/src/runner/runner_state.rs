@@ -234,8 +234,9 @@ pub(super) struct UncommittedProgress {
 impl UncommittedProgress {
     pub(super) fn record_event(&mut self, event: &Event) {
         if let Event::Attempt(AttemptEvent::Ended { node, report, .. }) = event {
-            self.files.extend(report.files.iter().flatten().cloned());
-            self.record_committed(node, report.commits.iter().flatten().count() > 0);
+            self.files
+                .extend(report.changes.files.iter().flatten().cloned());
+            self.record_committed(node, report.changes.commits.iter().flatten().count() > 0);
         }
         if let Event::Item(ItemEvent::CommitEnded { node, commit, .. }) = event {
             self.record_committed(node, commit.is_some());

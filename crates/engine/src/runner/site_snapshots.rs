@@ -130,7 +130,7 @@ impl Runner<'_, '_> {
         let Some(before) = before else {
             return;
         };
-        report.tree_before = before.tree_hash();
+        report.changes.tree_before = before.tree_hash();
         let seen = match *before {
             // That was told when the attempt started.
             SiteSnapshot::Late => Err(SnapshotError::Late),
@@ -147,11 +147,11 @@ impl Runner<'_, '_> {
                 return;
             }
         };
-        report.proof = proof.filter(|proof| !proof.is_empty()).map(Box::new);
-        report.files = report.files.take().or(changed.files);
-        report.commits = report.commits.take().or(changed.commits);
-        report.diff = changed.diff;
-        report.tree_after = at.tree_hash();
+        report.changes.proof = proof.filter(|proof| !proof.is_empty()).map(Box::new);
+        report.changes.files = report.changes.files.take().or(changed.files);
+        report.changes.commits = report.changes.commits.take().or(changed.commits);
+        report.changes.diff = changed.diff;
+        report.changes.tree_after = at.tree_hash();
         self.store_snapshot(site, at);
     }
 

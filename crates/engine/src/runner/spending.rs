@@ -45,9 +45,12 @@ impl Runner<'_, '_> {
             return;
         }
         let left = self.lp.budget_left_at_start(node).usd.map(Dollars::as_f64);
-        let used = report.usage.total_dollars();
+        let used = report.program.usage.total_dollars();
         let used_up = left.zip(used).is_some_and(|(left, used)| used >= left);
-        if report.trouble == Some(Trouble::Limit) && report.outcome == Outcome::Failed && used_up {
+        if report.program.trouble == Some(Trouble::Limit)
+            && report.outcome == Outcome::Failed
+            && used_up
+        {
             report.outcome = Outcome::Interrupted;
             report.category = None;
         }

@@ -36,16 +36,16 @@ impl Runner<'_, '_> {
         let takes_check = has_failed && has_check && EvidenceRule::FailedAttempt.is_off(world);
         if takes_status || takes_check {
             report.outcome = Outcome::Completed;
-            report.trouble = None;
+            report.program.trouble = None;
             report.error = None;
             report.category = None;
         }
         if EvidenceRule::Weakened.is_off(world) {
-            report.proof = None;
+            report.changes.proof = None;
         }
         if EvidenceRule::CheckNeedsChange.is_off(world) && has_check {
             // A tree that was never seen before: it always looks changed.
-            report.tree_after = Some(world.new_id().to_string());
+            report.changes.tree_after = Some(world.new_id().to_string());
         }
     }
 
@@ -66,7 +66,7 @@ impl Runner<'_, '_> {
         ) else {
             return;
         };
-        match report.trouble {
+        match report.program.trouble {
             Some(Trouble::NoVerdict | Trouble::Unfinished) => {}
             Some(Trouble::HookRefused) => {
                 let other = run.spent.hook_refused.as_ref().is_some_and(|at| at != node);
@@ -78,12 +78,12 @@ impl Runner<'_, '_> {
             Some(_) | None => return,
         }
         let has_check = item.pending_gate().is_some();
-        let decided_by_check = has_check && report.trouble == Some(Trouble::NoVerdict);
+        let decided_by_check = has_check && report.program.trouble == Some(Trouble::NoVerdict);
         if row.role != Role::Worker || decided_by_check {
             return;
         }
-        let can_resume = self.job.program.can_resume() && report.conversation.is_some();
-        report.can_be_asked = can_resume;
+        let can_resume = self.job.program.can_resume() && report.program.conversation.is_some();
+        report.program.can_be_asked = can_resume;
         let is_first = !run.spent.has_counted && !can_resume && !self.job.program.can_resume();
         if is_first && !answer::has_status_block(output) {
             mark_wrong_setting(report, &describe_missing_verdict(row, report));
@@ -98,15 +98,15 @@ impl Runner<'_, '_> {
     pub(super) fn offer_wrap_up(&self, attempt: AttemptId, report: &mut Report) {
         let row = self.lp.tables().attempt(attempt);
         let is_first = row.is_some_and(|row| row.role == Role::Worker);
-        let can_resume = self.job.program.can_resume() && report.conversation.is_some();
-        report.can_be_asked = is_first && can_resume && report.outcome == Outcome::Failed;
+        let can_resume = self.job.program.can_resume() && report.program.conversation.is_some();
+        report.program.can_be_asked = is_first && can_resume && report.outcome == Outcome::Failed;
     }
 }
 
 /// Nothing is counted against the item, and the run stops.
 fn mark_wrong_setting(report: &mut Report, why: &str) {
     report.outcome = Outcome::Interrupted;
-    report.cannot_start = true;
+    report.program.cannot_start = true;
     report.category = None;
     report.human = None;
     report.error = Some(why.to_owned());

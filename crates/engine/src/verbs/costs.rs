@@ -99,7 +99,7 @@ fn spend_by_model<'r>(runs: impl Iterator<Item = &'r RunRow>) -> BTreeMap<String
 fn spend_of_unknown_model(tables: &Tables, run: RunId) -> Spend {
     let reports = tables.attempts().filter(|row| row.run == run);
     let reports = reports.filter_map(|row| row.report.as_ref());
-    let unknown = reports.filter(|report| report.models.is_empty());
+    let unknown = reports.filter(|report| report.program.models.is_empty());
     let sum = unknown.fold(Spend::default(), |sum, report| {
         sum.plus(&report.counted_spend())
     });

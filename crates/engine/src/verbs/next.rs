@@ -211,7 +211,7 @@ fn describe_unexplained_end(node: &Node, last: Option<&AttemptRow>) -> String {
     };
     let number = last.number;
     let report = last.report.as_ref();
-    let ended = report.and_then(|report| report.process.as_ref());
+    let ended = report.and_then(|report| report.program.process.as_ref());
     let ended = ended.map_or_else(String::new, |process| {
         let (code, signal) = (process.code, process.signal);
         format!(
@@ -223,7 +223,7 @@ fn describe_unexplained_end(node: &Node, last: Option<&AttemptRow>) -> String {
             })
         )
     });
-    let has_transcript = report.is_some_and(|report| report.transcript.is_some());
+    let has_transcript = report.is_some_and(|report| report.program.transcript.is_some());
     let see = if has_transcript { "transcript" } else { "show" };
     format!("attempt {number}{ended} gave no reason: see `piton {see} {node}#{number}`")
 }
@@ -238,7 +238,7 @@ fn truncate_list<T>(list: &mut Vec<T>, shown: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use piton_core::attempt::{ProcessEnd, Report, Transcript};
+    use piton_core::attempt::{ProcessEnd, ProgramReport, Report, Transcript};
     use piton_core::{Outcome, Role};
     use serde_json::json;
 
@@ -258,17 +258,20 @@ mod tests {
     #[test]
     fn what_is_stuck_without_a_reason_says_what_is_known() {
         let ended = |code, signal, transcript: bool| Report {
-            process: Some(ProcessEnd {
-                code,
-                signal,
-                ..ProcessEnd::default()
-            }),
-            transcript: transcript.then(|| Transcript {
-                path: "blobs/x".to_owned(),
-                bytes: 1,
-                sha256: String::new(),
-                truncated: false,
-            }),
+            program: ProgramReport {
+                process: Some(ProcessEnd {
+                    code,
+                    signal,
+                    ..ProcessEnd::default()
+                }),
+                transcript: transcript.then(|| Transcript {
+                    path: "blobs/x".to_owned(),
+                    bytes: 1,
+                    sha256: String::new(),
+                    truncated: false,
+                }),
+                ..ProgramReport::default()
+            },
             ..Report::with_outcome(Outcome::Failed)
         };
         let node = Node::child(None, "mast", 1);

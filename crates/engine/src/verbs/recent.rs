@@ -486,7 +486,7 @@ fn summarize_attempt(tables: &Tables, row: &AttemptRow) -> AttemptSummary {
         summary: report.and_then(|report| report.summary.clone()),
         error: report.and_then(|report| report.error.clone()),
         usage: report
-            .map(|report| report.usage.clone().without_cached_input())
+            .map(|report| report.program.usage.clone().without_cached_input())
             .unwrap_or_default(),
         observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
     }

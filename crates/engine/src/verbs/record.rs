@@ -13,7 +13,9 @@ use piton_core::event::AttemptEvent;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use piton_core::attempt::{AttemptContext, HumanNeeded, Report, ReportedAttempt};
+use piton_core::attempt::{
+    AttemptContext, HumanNeeded, ProgramReport, Report, ReportedAttempt, ReportedChanges,
+};
 use piton_core::observation::{Observation, ObservationKind};
 use piton_core::usage::Usage;
 use piton_core::{
@@ -356,7 +358,7 @@ fn store_record(
         screenshots,
         resolved,
         is_pending: false,
-        usage: told.report.usage,
+        usage: told.report.program.usage,
         not_done,
     })
 }
@@ -499,13 +501,27 @@ fn merge_accounts(world: &World, request: &RecordRequest) -> Result<AttemptAccou
             summary: typed.report.summary.or(report.summary),
             error: typed.report.error.or(report.error),
             notes: typed.report.notes.or(report.notes),
-            duration_s: typed.report.duration_s.or(report.duration_s),
-            usage: typed.report.usage.or_lower_bound(&report.usage),
             observations: [report.observations, typed.report.observations].concat(),
             validations: [report.validations, typed.report.validations].concat(),
-            files: join_lists(report.files, typed.report.files),
-            commits: join_lists(report.commits, typed.report.commits),
             context: merge_contexts(report.context, typed.report.context),
+            program: ProgramReport {
+                duration_s: typed
+                    .report
+                    .program
+                    .duration_s
+                    .or(report.program.duration_s),
+                usage: typed
+                    .report
+                    .program
+                    .usage
+                    .or_lower_bound(&report.program.usage),
+                ..ProgramReport::default()
+            },
+            changes: ReportedChanges {
+                files: join_lists(report.changes.files, typed.report.changes.files),
+                commits: join_lists(report.changes.commits, typed.report.changes.commits),
+                ..ReportedChanges::default()
+            },
             ..Report::with_outcome(Outcome::Completed)
         },
     }))
@@ -525,9 +541,12 @@ fn without_blanks(account: AttemptAccount) -> AttemptAccount {
             summary: non_blank(report.summary),
             error: non_blank(report.error),
             notes: non_blank(report.notes),
-            files: report.files.map(all),
-            commits: report.commits.map(all),
             validations: all(report.validations),
+            changes: ReportedChanges {
+                files: report.changes.files.map(all),
+                commits: report.changes.commits.map(all),
+                ..report.changes
+            },
             ..report
         },
         ..account

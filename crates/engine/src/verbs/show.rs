@@ -362,9 +362,9 @@ fn show_attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> Att
     let report = row.report.as_ref().or(row.unchecked.as_deref());
     let run = tables.run(row.run).filter(|run| run.id != RunId::PROJECT);
     let text = |of: fn(&Report) -> Option<&String>| report.and_then(of).cloned();
-    let activity = report.map(|report| &report.activity);
+    let activity = report.map(|report| &report.program.activity);
     let calls = activity.filter(|activity| activity.calls + activity.denied > 0);
-    let transcript = report.and_then(|report| report.transcript.as_ref());
+    let transcript = report.and_then(|report| report.program.transcript.as_ref());
     AttemptDetails {
         name: row.name.clone(),
         id: row.id,
@@ -383,22 +383,22 @@ fn show_attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> Att
             summary: text(|report| report.summary.as_ref()),
             error: text(|report| report.error.as_ref()),
             category: report.and_then(|report| report.category),
-            trouble: report.and_then(|report| report.trouble),
+            trouble: report.and_then(|report| report.program.trouble),
             human: report.and_then(|report| report.human.clone()),
-            process: report.and_then(|report| report.process.clone()),
+            process: report.and_then(|report| report.program.process.clone()),
         },
         effects: AttemptEffects {
             usage: report
-                .map(|report| report.usage.clone())
+                .map(|report| report.program.usage.clone())
                 .unwrap_or_default(),
             calls: calls.map(|activity| CallCounts {
                 all: activity.calls,
                 failed: activity.failed,
                 denied: activity.denied,
             }),
-            files: report.and_then(|report| report.files.clone()),
-            diff: report.and_then(|report| report.diff),
-            commits: report.and_then(|report| report.commits.clone()),
+            files: report.and_then(|report| report.changes.files.clone()),
+            diff: report.and_then(|report| report.changes.diff),
+            commits: report.and_then(|report| report.changes.commits.clone()),
             observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
             last_words: transcript::last_words(session, row),
             transcript: transcript.map(|kept| TranscriptPlace {

@@ -204,7 +204,7 @@ fn resolve_attempt(session: &Session<'_>, name: &str) -> Result<AttemptRow, Fail
 /// Where the transcript of an attempt that is over is kept.
 fn transcript_path(session: &Session<'_>, row: &AttemptRow) -> Result<PathBuf, Failure> {
     let report = row.report.as_ref().or(row.unchecked.as_deref());
-    let kept = report.and_then(|report| report.transcript.as_ref());
+    let kept = report.and_then(|report| report.program.transcript.as_ref());
     match kept {
         Some(kept) => Ok(session.project.home.join(&kept.path)),
         None => Err(Failure::new(

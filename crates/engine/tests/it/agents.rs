@@ -100,10 +100,10 @@ fn read_at(
 /// settings turned the agent away, nothing was tried, and piton says so.
 fn fits(expected: &str, report: &Report, signal: Option<i32>) -> bool {
     let turned_away = matches!(
-        report.trouble,
+        report.program.trouble,
         Some(Trouble::RateLimit | Trouble::Auth | Trouble::Setup | Trouble::Session)
     );
-    let was_killed = signal == Some(9) && report.trouble == Some(Trouble::Signal);
+    let was_killed = signal == Some(9) && report.program.trouble == Some(Trouble::Signal);
     let also = if turned_away { "failed" } else { "interrupted" };
     let may_differ = match report.outcome {
         Outcome::Interrupted => turned_away,
@@ -118,7 +118,7 @@ fn fits(expected: &str, report: &Report, signal: Option<i32>) -> bool {
 fn outcome_expected<'e>(expect: &'e Value, report: &Report) -> &'e str {
     let of_program = expect["outcome"].as_str().expect("an outcome");
     let missing = [Some(Trouble::NoVerdict), Some(Trouble::Unfinished)];
-    let is_missing = missing.contains(&report.trouble);
+    let is_missing = missing.contains(&report.program.trouble);
     match expect["verdict"].as_str() {
         Some("none") => {
             assert!(is_missing, "a verdict was found: {report:?}");
@@ -165,7 +165,10 @@ fn compare(folder: &Path) -> usize {
         check(name, expect, &got, &ended, at);
         if let (Some(id), Some(total)) = (
             id,
-            got.report.conversation.and_then(|goes_on| goes_on.total),
+            got.report
+                .program
+                .conversation
+                .and_then(|goes_on| goes_on.total),
         ) {
             totals.insert(id, total);
         }
@@ -207,7 +210,7 @@ fn check(name: &str, expect: &Value, got: &Read, ended: &ProgramEnd, at: Timesta
         report.error
     );
     // Finer than the words of the recordings, which do not speak of verdicts.
-    let class = match report.trouble {
+    let class = match report.program.trouble {
         Some(Trouble::Setup) => Some("logic"),
         Some(Trouble::NoVerdict | Trouble::Unfinished) => expect["class"].as_str(),
         other => other.map(Trouble::as_str),
@@ -219,7 +222,7 @@ fn check(name: &str, expect: &Value, got: &Read, ended: &ProgramEnd, at: Timesta
         report.error
     );
     check_words(name, expect, report);
-    let usage = &report.usage;
+    let usage = &report.program.usage;
     assert_eq!(
         expect["usage"].is_null(),
         usage.budget_tokens().is_none(),
@@ -257,7 +260,7 @@ fn check(name: &str, expect: &Value, got: &Read, ended: &ProgramEnd, at: Timesta
     if let Some(seconds) = expect["retry_after_s"].as_i64() {
         resets_at = Some(at + SignedDuration::from_secs(seconds));
     }
-    assert_eq!(report.resets_at, resets_at, "{name}: reset");
+    assert_eq!(report.program.resets_at, resets_at, "{name}: reset");
     let unknown = got
         .seen
         .iter()

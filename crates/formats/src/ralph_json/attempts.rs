@@ -1,6 +1,6 @@
 //! An entry of a progress file as an attempt of the core, and back.
 
-use piton_core::attempt::{Outcome, Report, ReportedAttempt};
+use piton_core::attempt::{Outcome, ProgramReport, Report, ReportedAttempt, ReportedChanges};
 use piton_core::id::{Node as Item, RunId};
 use piton_core::name::slug;
 
@@ -85,10 +85,16 @@ fn report_of_entry(entry: RalphEntry) -> Report {
     Report {
         summary: entry.summary,
         observations: entry.observations.unwrap_or_default(),
-        files: entry.files,
-        commits: entry.commits,
         context: entry.context,
-        duration_s: entry.duration_s,
+        changes: ReportedChanges {
+            files: entry.files,
+            commits: entry.commits,
+            ..ReportedChanges::default()
+        },
+        program: ProgramReport {
+            duration_s: entry.duration_s,
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(outcome.unwrap_or(Outcome::Interrupted))
     }
 }
@@ -110,7 +116,7 @@ pub(super) fn entry_of_reported_attempt(told: &ReportedAttempt) -> RalphEntry {
         timestamp: told.ended_at,
         prd_id: Some(told.item.clone()),
         iteration: told.number.map(u64::from),
-        duration_s: told.report.duration_s,
+        duration_s: told.report.program.duration_s,
         summary: told.report.summary.clone(),
         ..entry_of_report(&told.report)
     }
@@ -120,8 +126,8 @@ pub(super) fn entry_of_report(report: &Report) -> RalphEntry {
     RalphEntry {
         status: Some(status_of_outcome(report.outcome).to_owned()),
         observations: Some(report.observations.clone()),
-        files: report.files.clone(),
-        commits: report.commits.clone(),
+        files: report.changes.files.clone(),
+        commits: report.changes.commits.clone(),
         context: report.context.clone(),
         ..RalphEntry::default()
     }

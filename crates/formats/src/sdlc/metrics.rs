@@ -41,7 +41,7 @@ fn invocation_of_attempt(row: &AttemptRow, item: &ItemRow) -> AgentInvocation {
     let issue = phase_of_item(item).is_none().then(|| issue_of_item(item));
     let took = row.ended_at.unwrap_or(row.started_at);
     let took = took.as_second() - row.started_at.as_second();
-    let usage = row.report.as_ref().map(|report| &report.usage);
+    let usage = row.report.as_ref().map(|report| &report.program.usage);
     AgentInvocation {
         agent: role_for_attempt(item, row.role).map(|role| role.name.to_owned()),
         model: Some(row.model.clone().unwrap_or_else(|| "unknown".to_owned())),

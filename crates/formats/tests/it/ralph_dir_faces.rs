@@ -225,7 +225,7 @@ fn an_entry_says_what_the_report_of_its_attempt_says_as_well() {
     let mut attempt = attempt("completed");
     attempt.ended_at = Some(rows[0].timestamp);
     let report = attempt.report.as_mut().unwrap();
-    report.commits = Some(vec!["c0ffee1".to_owned()]);
+    report.changes.commits = Some(vec!["c0ffee1".to_owned()]);
     report.screenshots = vec!["a.png".to_owned()];
     report.validations = vec!["It floats".to_owned()];
     let rows = [ShownRow::Entry(&rows[0]), ShownRow::Attempt(&attempt)];
@@ -715,7 +715,8 @@ fn log(show: Log, text: Option<&str>, rows: &[&AttemptRow]) -> String {
 fn the_logs_say_once_what_ran_and_what_failed() {
     let failed = attempt("failed");
     let mut exited = attempt("blocked");
-    exited.report.as_mut().unwrap().process = serde_json::from_value(json!({"code": 2})).unwrap();
+    exited.report.as_mut().unwrap().program.process =
+        serde_json::from_value(json!({"code": 2})).unwrap();
     let mut told = attempt("completed");
     told.iteration = 0;
     let rows = [&failed, &exited, &told];

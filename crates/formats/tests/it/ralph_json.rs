@@ -3,7 +3,10 @@
 use crate::logs::{
     Row, about, attempt, in_every_style, mutated, now, remembered, rows, shared, shown, time,
 };
-use piton_core::attempt::{AttemptContext, Outcome, RecoveryAction, Report, ReportedAttempt};
+use piton_core::attempt::{
+    AttemptContext, Outcome, ProgramReport, RecoveryAction, Report, ReportedAttempt,
+    ReportedChanges,
+};
 use piton_core::command::ImportedRecord;
 use piton_core::id::{AttemptId, Node as Item, RunId};
 use piton_core::memory::{Confidence, LearningType, Memory, MemoryKind, PatternType};
@@ -142,13 +145,13 @@ fn case_2_false_and_zero_are_not_absent() {
     let context = first.context.unwrap();
     assert_eq!(context.blocker_valid, Some(false));
     assert_eq!(context.retry_count, Some(0));
-    assert_eq!(first.commits, Some(Vec::new()));
+    assert_eq!(first.changes.commits, Some(Vec::new()));
     let second = attempt_named(&rows, "harbour-list-2")
         .report
         .clone()
         .unwrap();
-    assert_eq!(second.duration_s, Some(0));
-    assert_eq!(second.files, None);
+    assert_eq!(second.program.duration_s, Some(0));
+    assert_eq!(second.changes.files, None);
     assert_eq!(second.context.unwrap().blocker_valid, None);
     let text = written(None, &rows);
     assert_eq!(text.matches("\"blocker_valid\": false").count(), 1);
@@ -585,10 +588,16 @@ fn report() -> impl Strategy<Value = Report> {
             |((outcome, summary, observations), files, commits, context, duration_s)| Report {
                 summary,
                 observations,
-                files,
-                commits,
                 context,
-                duration_s,
+                changes: ReportedChanges {
+                    files,
+                    commits,
+                    ..ReportedChanges::default()
+                },
+                program: ProgramReport {
+                    duration_s,
+                    ..ProgramReport::default()
+                },
                 ..Report::with_outcome(outcome)
             },
         )

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use piton_core::attempt::{Report, ReportedAttempt, Usage};
+use piton_core::attempt::{ProgramReport, Report, ReportedAttempt, Usage};
 use piton_core::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use piton_core::entry::EntryType;
 use piton_core::evidence::ClaimSettings;
@@ -143,10 +143,13 @@ fn worked() -> Vec<Command> {
 
 fn used(input_tokens: Option<u64>, cost_usd: Option<f64>) -> Report {
     Report {
-        usage: Usage {
-            input_tokens,
-            cost_usd,
-            ..Usage::default()
+        program: ProgramReport {
+            usage: Usage {
+                input_tokens,
+                cost_usd,
+                ..Usage::default()
+            },
+            ..ProgramReport::default()
         },
         ..Report::with_outcome(Outcome::Completed)
     }

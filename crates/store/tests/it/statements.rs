@@ -54,6 +54,7 @@ impl Counter {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "what was counted is to be seen")]
 fn a_command_costs_a_bounded_number_of_statements() {
     let dir = scratch();
     let store = sqlite_in(dir.path(), TestClock::seeded(1));

@@ -1,6 +1,6 @@
 //! What a run, and the project, may use: before an agent and while one works.
 
-use piton_core::attempt::{Report, Usage};
+use piton_core::attempt::{ProgramReport, Report, Usage};
 use piton_core::budget::{BudgetLeft, BudgetUse};
 use piton_core::policy::Limits;
 use piton_core::run_loop::{Effect, Input, RunLoopOptions};
@@ -18,7 +18,10 @@ fn cost(usd: f64) -> Usage {
 
 fn used(outcome: Outcome, usage: Usage) -> Report {
     Report {
-        usage,
+        program: ProgramReport {
+            usage,
+            ..ProgramReport::default()
+        },
         ..Report::with_outcome(outcome)
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use piton_core::Outcome;
-use piton_core::attempt::{AttemptContext, RecoveryAction, Report, Usage};
+use piton_core::attempt::{
+    AttemptContext, ProgramReport, RecoveryAction, Report, ReportedChanges, Usage,
+};
 use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
@@ -157,16 +159,22 @@ pub(super) fn parse_account(
         ended_at: entry.timestamp,
         number: entry.iteration,
         report: Report {
-            duration_s: entry.duration_seconds,
             summary: entry.summary,
             observations: entry.observations,
-            files: entry.files_modified,
-            commits: entry.git_commits,
             context: entry.context,
             error: entry.error,
             notes: entry.notes,
             validations: entry.validations,
-            usage: entry.usage,
+            program: ProgramReport {
+                duration_s: entry.duration_seconds,
+                usage: entry.usage,
+                ..ProgramReport::default()
+            },
+            changes: ReportedChanges {
+                files: entry.files_modified,
+                commits: entry.git_commits,
+                ..ReportedChanges::default()
+            },
             ..Report::with_outcome(Outcome::Completed)
         },
     })

@@ -271,15 +271,15 @@ fn a_program_of_ones_own_is_read_by_its_table() {
     let report = &got.report;
     assert_eq!(report.outcome, Outcome::Completed);
     assert_eq!(report.summary.as_deref(), Some("green"));
-    assert_eq!(report.usage.input_tokens, Some(1000));
-    assert_eq!(report.usage.output_tokens, Some(30));
+    assert_eq!(report.program.usage.input_tokens, Some(1000));
+    assert_eq!(report.program.usage.output_tokens, Some(30));
     assert_eq!(got.calls(|kind| kind == CallKind::Shell), 1);
     let unknown = got
         .seen
         .iter()
         .filter(|seen| **seen == OutputEvent::Unknown);
     assert_eq!(unknown.count(), 1);
-    let conversation = report.conversation.as_ref().expect("it is told");
+    let conversation = report.program.conversation.as_ref().expect("it is told");
     assert_eq!(conversation.id, "c1");
     let total = conversation.total.as_ref().expect("it counts so");
     assert_eq!(total.input_tokens, Some(1500));

@@ -207,7 +207,7 @@ fn an_injection_is_words_and_nothing_else() {
         &ended(Some(0)),
         None,
     );
-    assert_eq!(got.report.trouble, Some(Trouble::NoVerdict));
+    assert_eq!(got.report.program.trouble, Some(Trouble::NoVerdict));
     assert_eq!(got.report.summary.as_deref(), Some(words));
     assert!(got.report.pieces.is_empty());
     // What a tool prints is not what the agent says.
@@ -222,7 +222,7 @@ fn an_injection_is_words_and_nothing_else() {
         None,
     );
     assert_eq!(got.report.outcome, Outcome::Failed);
-    assert_eq!(got.report.trouble, Some(Trouble::NoVerdict));
+    assert_eq!(got.report.program.trouble, Some(Trouble::NoVerdict));
 }
 
 #[test]
@@ -238,8 +238,8 @@ fn control_characters_hide_nothing() {
         &ended(Some(0)),
         None,
     );
-    assert_eq!(got.report.trouble, Some(Trouble::NoVerdict));
-    assert_eq!(got.report.usage.input_tokens, Some(1200));
+    assert_eq!(got.report.program.trouble, Some(Trouble::NoVerdict));
+    assert_eq!(got.report.program.usage.input_tokens, Some(1200));
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn gemini_that_stopped_a_loop_has_not_succeeded() {
         None,
     );
     assert_eq!(got.report.outcome, Outcome::Failed);
-    assert_eq!(got.report.trouble, Some(Trouble::Stuck));
+    assert_eq!(got.report.program.trouble, Some(Trouble::Stuck));
     let exits: Vec<Option<i32>> = got
         .seen
         .iter()
@@ -337,8 +337,8 @@ fn the_parts_of_an_answer_say_what_an_attempt_used_that_was_killed() {
     };
     let used = |end: &str| {
         let got = read(&*agent("claude"), parts(end).as_bytes(), &killed, None);
-        assert_eq!(got.report.models["opus"], got.report.usage);
-        let usage = got.report.usage;
+        assert_eq!(got.report.program.models["opus"], got.report.program.usage);
+        let usage = got.report.program.usage;
         assert_eq!(usage.cost_usd, None);
         [
             usage.input_tokens,

@@ -74,7 +74,7 @@ fn lines_of_attempt(row: &AttemptRow) -> Vec<String> {
         Colour::Green,
         &start,
     )];
-    let activity = row.report.as_ref().map(|report| &report.activity);
+    let activity = row.report.as_ref().map(|report| &report.program.activity);
     lines.extend(
         activity
             .into_iter()
@@ -82,7 +82,7 @@ fn lines_of_attempt(row: &AttemptRow) -> Vec<String> {
     );
     if let Some(ended) = row.ended_at {
         let ms = ended.duration_since(row.started_at).as_millis();
-        let usage = row.report.as_ref().map(|report| &report.usage);
+        let usage = row.report.as_ref().map(|report| &report.program.usage);
         let tokens = usage.and_then(|usage| match (usage.input_tokens, usage.output_tokens) {
             (None, None) => None,
             (read, written) => Some(

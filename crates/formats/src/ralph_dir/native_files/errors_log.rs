@@ -48,7 +48,11 @@ fn line_of_attempt(row: &AttemptRow) -> Option<String> {
         return None;
     }
     // A program that ended well did not fail as a command, whatever came of it.
-    let code = report.process.as_ref().and_then(|process| process.code);
+    let code = report
+        .program
+        .process
+        .as_ref()
+        .and_then(|process| process.code);
     let item = match code.filter(|code| *code != 0) {
         Some(code) => LogItem::ShellFail {
             command: row.agent.clone(),

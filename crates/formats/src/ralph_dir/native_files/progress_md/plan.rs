@@ -357,8 +357,13 @@ impl<'p, 'r> ProgressPlanner<'p, 'r> {
             None => task.or(entry.spec.as_deref()),
         };
         let what = non_empty_description(entry).unwrap_or("completed");
-        let commits = texts_under_keys(entry, &["commit", "commits"])
-            .or_else(|| report?.commits.clone().filter(|all| !all.is_empty()));
+        let commits = texts_under_keys(entry, &["commit", "commits"]).or_else(|| {
+            report?
+                .changes
+                .commits
+                .clone()
+                .filter(|all| !all.is_empty())
+        });
         let pictures = texts_under_keys(entry, &["screenshot", "screenshots"])
             .or_else(|| Some(report?.screenshots.clone()).filter(|all| !all.is_empty()));
         let notes = entry
