@@ -6,27 +6,29 @@
 //!
 //! | question | where |
 //! |---|---|
-//! | what is a run, an item, an attempt, a decision | [`run`], [`item`], [`attempt`], [`decision`], [`entry`], [`memory`], [`observation`] |
+//! | what is a plan, a run, an item, an attempt, a decision | [`plan`], [`policy`], [`gate`], [`run`], [`item`], [`attempt`], [`decision`], [`entry`], [`memory`], [`observation`] |
+//! | how things and people are named, and amounts written | [`id`], [`actor`], [`amount`] |
 //! | what an attempt used and did, and what stood in its way | [`usage`], [`dollars`], [`call`], [`trouble`] |
 //! | what a run may use, and what a word without proof is worth | [`budget`], [`evidence`] |
 //! | on which branch a run works, in which lanes, and how their work is merged | [`lane`], [`merge`] |
 //! | where work goes by a pull request, and what a look at it means | [`pull_request`] |
 //! | which files an item is about, so that two units are kept apart | [`scope`] |
-//! | whether an agent runs in circles | [`stuck`] |
+//! | whether an agent runs in circles or stands still | [`stuck`], [`standstill`] |
 //! | whether the tests and the check of an item became weaker | [`weakening`] |
-//! | what an item waits for before it begins | [`wait`] |
+//! | what an item waits for before it begins, and what it means for the state of its run | [`wait`], [`standing`] |
+//! | what an agent asks for or claims beside its work, who reviews that work | [`request`], [`claim`], [`review`], [`iteration_hook`] |
 //! | what an invocation of a run hands on to the next | [`flags`] |
 //! | what a person is notified of | [`notification`] |
 //! | what native files call them | [`native_file`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | what a person may change in a plan by hand | [`edit`] |
 //! | which rows a command wants to see, and how a store finds them | [`needs_of_command`], [`Selector`], [`table`] |
-//! | what a command leads to, or why not | [`decide`](fn@decide) |
-//! | what has happened, on which branch, and how it is chained | [`event`], [`checkout`], [`journal`] |
-//! | what the read tables must change | [`changed_keys`], [`tables`] |
+//! | what a command leads to, or why not | [`decide`](fn@decide), [`refusal`] |
+//! | what has happened, on which branch, how it is chained, and what secrets are taken out | [`event`], [`checkout`], [`journal`], [`redact`] |
+//! | what the read tables must change | [`changed_keys`], [`apply_event`], [`row`], [`tables`] |
 //! | what memory has to say about a failure | [`recall`] |
 //! | what an attempt leaves to remember, how far to trust it, what to clear up | [`extract`], [`trust`], [`doctor`], [`named_paths`] |
-//! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
+//! | what the runner does next, and after a failure of which kind | [`run_loop`], [`recover`](mod@recover), [`classify`] |
 //! | what an agent should know before it begins | [`prepare`](mod@prepare), [`earlier_work`] |
 //! | how text from outside stands in a prompt | [`quote`] |
 //!

@@ -20,7 +20,7 @@
 //! | the clock, the environment, and files read whole | [`world`] |
 //! | what a verb answers, as one JSON object | [`answer`] |
 //! | what is told when something is refused or fails | [`failure`] |
-//! | where tests let a process die | [`failpoint`] |
+//! | where tests let a process die, or a benchmark switches off a rule of evidence | [`failpoint`], `lies` |
 
 pub mod agents;
 pub mod answer;
