@@ -35,7 +35,7 @@ pub(crate) fn ask_consent(
             return Ok(Consent::Given);
         }
     }
-    output.note("nothing was done");
+    output.print_note("nothing was done");
     Ok(if dry_run {
         Consent::NotAsked
     } else {
@@ -54,7 +54,7 @@ pub(crate) fn color_diff(diff: &str) -> String {
 }
 
 fn is_write_confirmed(output: &mut CliOutput) -> bool {
-    output.note("write this? [y/N]");
+    output.print_note("write this? [y/N]");
     io::stderr().flush().ok();
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).ok();

@@ -66,8 +66,8 @@ impl<'i> Invocation<'i> {
     pub(crate) fn show_notice(&mut self, notice: &Notice<'_>) {
         let (world, output) = (self.world, &mut *self.output);
         match notice {
-            Notice::Said(text) => output.note(&format!("{DIM}{text}{DIM:#}")),
-            Notice::Warning(text) => output.warning(text),
+            Notice::Said(text) => output.print_note(&format!("{DIM}{text}{DIM:#}")),
+            Notice::Warning(text) => output.print_warning(text),
             Notice::Problems(findings) => output.print_findings(findings),
             Notice::Event(recorded, tables) if output.json => {
                 output.print_answer_line(&EventView {
@@ -77,7 +77,7 @@ impl<'i> Invocation<'i> {
             }
             Notice::Event(recorded, tables) => {
                 if let Some(line) = progress::render_event_line(recorded, tables) {
-                    output.note(&line);
+                    output.print_note(&line);
                 }
             }
             Notice::Working(working) => {
@@ -90,13 +90,13 @@ impl<'i> Invocation<'i> {
                     let now = world.now();
                     // Whether a shorter one is seen at all depends on the machine.
                     if until.duration_since(now).as_secs() >= 1 {
-                        output.note(&format!(
+                        output.print_note(&format!(
                             "{DIM}waiting {} before the next attempt{DIM:#}",
                             progress::format_wait(now, *until)
                         ));
                     }
                 } else {
-                    output.note(&format!(
+                    output.print_note(&format!(
                         "{DIM}waiting for a person: see `piton inbox`{DIM:#}"
                     ));
                 }

@@ -94,19 +94,19 @@ impl CliOutput {
     }
 
     /// Says something that is not data.
-    pub(crate) fn note(&mut self, text: &str) {
+    pub(crate) fn print_note(&mut self, text: &str) {
         self.clear_live_line();
         write_stderr(&format!("{text}\n"));
     }
 
     /// Prints something that a person should look at.
-    pub(crate) fn warning(&mut self, text: &str) {
-        self.note(&format!("{YELLOW}warning:{YELLOW:#} {text}"));
+    pub(crate) fn print_warning(&mut self, text: &str) {
+        self.print_note(&format!("{YELLOW}warning:{YELLOW:#} {text}"));
     }
 
     /// Says what to type next.
-    pub(crate) fn hint(&mut self, text: &str) {
-        self.note(&format!("{CYAN}hint:{CYAN:#} {text}"));
+    pub(crate) fn print_hint(&mut self, text: &str) {
+        self.print_note(&format!("{CYAN}hint:{CYAN:#} {text}"));
     }
 
     /// Shows problems beside their source lines.
@@ -120,21 +120,21 @@ impl CliOutput {
     pub(crate) fn print_failure(&mut self, failure: &Failure) {
         if self.json {
             let text = serde_json::to_string(&LabelledAnswer::new(failure)).expect(CAN_BE_JSON);
-            self.note(&text);
+            self.print_note(&text);
             return;
         }
         if let Some(findings) = &failure.findings {
             self.print_findings(findings);
         }
-        self.note(&format!(
+        self.print_note(&format!(
             "{RED}error:{RED:#} {} {DIM}[{}]{DIM:#}",
             failure.message, failure.code
         ));
         for cause in failure.causes() {
-            self.note(&format!("  because: {cause}"));
+            self.print_note(&format!("  because: {cause}"));
         }
         if let Some(hint) = &failure.hint {
-            self.hint(hint);
+            self.print_hint(hint);
         }
     }
 

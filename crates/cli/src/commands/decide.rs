@@ -160,7 +160,7 @@ fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
         let kept = decided.kept.as_ref();
         let kept = kept.map(|kept| format!("; what was there is kept as {kept}"));
         let file = &decided.file;
-        output.note(&format!("{file}: {what}{}", kept.unwrap_or_default()));
+        output.print_note(&format!("{file}: {what}{}", kept.unwrap_or_default()));
     }
     if let Some(decided) = &decided.memory {
         let is_retired = decided.way == Some(DecisionChoice::Retired);
@@ -169,7 +169,7 @@ fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
         } else {
             "followed on"
         };
-        output.note(&format!("{}: {what}", decided.memory));
+        output.print_note(&format!("{}: {what}", decided.memory));
     }
     if let Some(decided) = &decided.question {
         let told = match (decided.verb == Verb::Answer, &decided.node) {
@@ -179,7 +179,7 @@ fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
             (true, None) => "answered; it is remembered".to_owned(),
             (false, _) => "closed without an answer".to_owned(),
         };
-        output.note(&format!("{}: {told}", decided.question));
+        output.print_note(&format!("{}: {told}", decided.question));
     }
     if let Some(decided) = &decided.request {
         let what = match (decided.verb, decided.until) {
@@ -189,7 +189,7 @@ fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
             (verb, _) => format!("decided: {verb}"),
         };
         if decided.verb != Verb::Approve {
-            output.note(&format!("{}: {what}", decided.request));
+            output.print_note(&format!("{}: {what}", decided.request));
         }
     }
     if let Some(decided) = &decided.review {
@@ -199,7 +199,7 @@ fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
             (Verb::Reject, _) => "rejected; an agent goes on with it, and is told why",
             _ => "left out",
         };
-        output.note(&format!("{}: {what}", decided.node));
+        output.print_note(&format!("{}: {what}", decided.node));
     }
     if let Some(outcome) = &decided.run {
         show_outcome(outcome, output);

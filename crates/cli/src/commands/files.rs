@@ -169,7 +169,7 @@ impl TypedCommand for FilesArgs {
             FilesCommand::Migrate => {
                 let world = call.world;
                 let migrated = files::migrate(world, &mut |text| {
-                    call.output.note(&format!("{DIM}{text}{DIM:#}"));
+                    call.output.print_note(&format!("{DIM}{text}{DIM:#}"));
                 })?;
                 call.print(&migrated, show_migrated);
                 Ok(CommandExit::Done)
@@ -233,7 +233,7 @@ fn show_files(listed: &ListedFiles, older: &[String], output: &mut CliOutput) {
     });
     output.print_data(&table::render(rows));
     if listed.files.is_empty() {
-        output.note("no native files were found here");
+        output.print_note("no native files were found here");
     }
     for file in listed
         .files
@@ -304,7 +304,7 @@ fn show_checked(checked: &CheckedFiles, _: &World, output: &mut CliOutput) {
             )
         }
     };
-    output.note(&said);
+    output.print_note(&said);
 }
 
 /// The problems, each with its place in the document: in a long file a line does
@@ -333,21 +333,21 @@ fn sync_files(call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
 
 fn show_synced(synced: &SyncReport, _: &World, output: &mut CliOutput) {
     for said in &synced.said {
-        output.note(said);
+        output.print_note(said);
     }
     for behind in &synced.behind {
-        output.warning(behind);
+        output.print_warning(behind);
     }
     if !synced.asked.is_empty() {
-        output.warning(&format!(
+        output.print_warning(&format!(
             "a person is asked about {}; see `piton inbox`",
             synced.asked.join(", ")
         ));
     }
     match &synced.elsewhere {
-        Some(elsewhere) => output.note(&elsewhere.to_string()),
+        Some(elsewhere) => output.print_note(&elsewhere.to_string()),
         None if synced.asked.is_empty() && synced.behind.is_empty() => {
-            output.note("all native files are up to date")
+            output.print_note("all native files are up to date")
         }
         None => {}
     }
@@ -367,15 +367,15 @@ fn show_conversion(
     }
     call.print(&converted, |converted, _, output| {
         if is_written {
-            output.note(&format!("wrote {}", target.display()));
+            output.print_note(&format!("wrote {}", target.display()));
         } else {
             output.print_data(&converted.text);
         }
         if !converted.lost.is_empty() {
-            output.note(&format!("{to} has no place for:"));
+            output.print_note(&format!("{to} has no place for:"));
             let lost = converted.lost.iter();
             let rows = lost.map(|lost| [format!("  {}", lost.count), lost.what.clone()]);
-            output.note(table::render(rows).trim_end());
+            output.print_note(table::render(rows).trim_end());
         }
     });
     Ok(())
@@ -398,13 +398,13 @@ fn show_migrated(migrated: &MigratedFiles, _: &World, output: &mut CliOutput) {
                 file.from, file.to
             )
         };
-        output.note(&what);
-        output.note(&format!("the old file is kept as {}", file.kept));
+        output.print_note(&what);
+        output.print_note(&format!("the old file is kept as {}", file.kept));
         for said in &file.said {
-            output.note(said);
+            output.print_note(said);
         }
     }
     if migrated.migrated.is_empty() {
-        output.note("there is nothing of an older layout here");
+        output.print_note("there is nothing of an older layout here");
     }
 }

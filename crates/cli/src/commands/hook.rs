@@ -157,7 +157,7 @@ fn handle_hook_event(event: Option<&str>) {
         output.print_data(&format!("{said}\n"));
     }
     if let (Some(fault), Some(_)) = (answer.fault, world.var("PITON_LOG")) {
-        output.note(&fault);
+        output.print_note(&fault);
     }
 }
 
@@ -215,14 +215,14 @@ fn change_settings(
 fn show_change(change: &HookSettingsChange, wish: InstallAction, output: &mut CliOutput) {
     let file = change.text.file.display();
     if !change.text.is_needed() {
-        output.note(&match wish {
+        output.print_note(&match wish {
             InstallAction::Install => format!("{file} names piton already"),
             InstallAction::Uninstall => format!("{file} does not name piton"),
         });
         return;
     }
     if output.json {
-        output.note(&change.shown);
+        output.print_note(&change.shown);
         return;
     }
     let diff = color_diff(&change.shown);
@@ -232,11 +232,11 @@ fn show_change(change: &HookSettingsChange, wish: InstallAction, output: &mut Cl
 fn show_settings(answer: &SettingsAnswer, program: HookProgram, output: &mut CliOutput) {
     let file = answer.file.display();
     if answer.removed {
-        output.note(&format!("removed {file}: it was as piton had made it"));
+        output.print_note(&format!("removed {file}: it was as piton had made it"));
         return;
     }
-    output.note(&format!("wrote {file}"));
+    output.print_note(&format!("wrote {file}"));
     if let Some(then) = program.next_step() {
-        output.note(then);
+        output.print_note(then);
     }
 }

@@ -74,18 +74,18 @@ impl TypedCommand for InboxArgs {
             call.show_notice(&notice)
         })?;
         call.print(&asked, |asked, _, output| {
-            output.note(&format!("asked as {}: {}", asked.id, asked.question));
+            output.print_note(&format!("asked as {}: {}", asked.id, asked.question));
             let answer = asked.decide_command(Verb::Answer);
-            output.hint(&format!("answer it with `{answer}`"));
+            output.print_hint(&format!("answer it with `{answer}`"));
         });
-        inbox::notify_of_questions(call.world);
+        inbox::send_due_notifications(call.world);
         Ok(CommandExit::Done)
     }
 }
 
 fn show_questions(open: &OpenQuestions, _: &World, output: &mut CliOutput) {
     if open.questions.is_empty() {
-        output.note("nothing waits for a person");
+        output.print_note("nothing waits for a person");
         return;
     }
     output.print_data(

@@ -49,20 +49,22 @@ impl TypedCommand for InitArgs {
             CommandExit::Done
         };
         if self.dry_run {
-            call.print(&looked, |_, _, output| output.note("nothing was done"));
+            call.print(&looked, |_, _, output| {
+                output.print_note("nothing was done")
+            });
             return Ok(exit);
         }
         let asks = looked.has_files_to_adopt() && !self.yes && !call.output.json;
         let is_asked = asks && std::io::stdin().is_terminal();
         if is_asked && !is_adoption_confirmed(call.output) {
-            call.output.note("nothing was done");
+            call.output.print_note("nothing was done");
             return Ok(CommandExit::No);
         }
         if asks && !is_asked {
-            call.output.note("stdin is no terminal, so piton does not ask: this goes on as with `--yes`; `--dry-run` only looks");
+            call.output.print_note("stdin is no terminal, so piton does not ask: this goes on as with `--yes`; `--dry-run` only looks");
         }
         let done = init::init(world, &self.with, &mut |text| {
-            call.output.note(&format!("{DIM}{text}{DIM:#}"))
+            call.output.print_note(&format!("{DIM}{text}{DIM:#}"))
         })?;
         call.print(&done, |done, _, output| show_done(done, output));
         Ok(exit)
@@ -72,27 +74,27 @@ impl TypedCommand for InitArgs {
 /// Shows what was done, and what to type next.
 fn show_done(done: &InitReport, output: &mut CliOutput) {
     for said in &done.said {
-        output.note(said);
+        output.print_note(said);
     }
     if let Some(elsewhere) = &done.elsewhere {
-        output.warning(&elsewhere.to_string());
+        output.print_warning(&elsewhere.to_string());
     }
     if !done.ignore.is_empty() {
-        output.note("git need not see these; add them to .gitignore if you agree:");
+        output.print_note("git need not see these; add them to .gitignore if you agree:");
         for line in &done.ignore {
-            output.note(&format!("  {line}"));
+            output.print_note(&format!("  {line}"));
         }
     }
     for name in &done.could_begin {
-        output.hint(&format!(
+        output.print_hint(&format!(
             "some files of {name} are not there, and none is made; `piton init --with {name}` begins them"
         ));
     }
-    output.note(&describe_next_step(done));
+    output.print_note(&describe_next_step(done));
 }
 
 fn is_adoption_confirmed(output: &mut CliOutput) -> bool {
-    output.note("adopt these? [Y/n]");
+    output.print_note("adopt these? [Y/n]");
     std::io::stderr().flush().ok();
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).ok();
@@ -101,7 +103,7 @@ fn is_adoption_confirmed(output: &mut CliOutput) -> bool {
 
 fn show_found_files(looked: &InitReport, output: &mut CliOutput) {
     if looked.found.is_empty() {
-        output.note("no native files were found here");
+        output.print_note("no native files were found here");
         return;
     }
     let rows = looked.found.iter().map(|found| {

@@ -204,7 +204,7 @@ fn add_issue(args: IssueAdd, call: &mut Invocation<'_>) -> Result<CommandExit, F
 
 fn show_moved_issue(moved: &MovedIssue, _: &World, output: &mut CliOutput) {
     let issue = &moved.issue.issue;
-    output.note(&format!("{}: {}", issue.id, issue_state_word(&moved.issue)));
+    output.print_note(&format!("{}: {}", issue.id, issue_state_word(&moved.issue)));
     show_outcome(&moved.outcome, output);
 }
 
@@ -288,6 +288,6 @@ fn show_issues(found: &RunIssues, _: &World, output: &mut CliOutput) {
     });
     output.print_data(&table::render(rows));
     if found.issues.is_empty() {
-        output.note(&format!("run `{}` has no such issue", found.run));
+        output.print_note(&format!("run `{}` has no such issue", found.run));
     }
 }

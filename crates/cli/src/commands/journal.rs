@@ -115,7 +115,7 @@ fn show_verdict(verdict: &VerifyReport, _: &World, output: &mut CliOutput) {
             .as_ref()
             .map(|kind| format!(" ({kind})"))
             .unwrap_or_default();
-        output.note(&format!(
+        output.print_note(&format!(
             "{RED}damaged:{RED:#} {}{position}{kind}: {}",
             damage.place, damage.what
         ));
@@ -129,10 +129,10 @@ fn show_verdict(verdict: &VerifyReport, _: &World, output: &mut CliOutput) {
     if verdict.damage.is_empty() {
         output.print_data(&format!("{GREEN}all is well:{GREEN:#} {checked}\n"));
     } else {
-        output.note(&format!(
+        output.print_note(&format!(
             "{RED}{} among {checked}{RED:#}",
             format_count(verdict.damage.len(), "damage")
         ));
-        output.hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
+        output.print_hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
     }
 }

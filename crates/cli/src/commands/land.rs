@@ -25,9 +25,9 @@ impl TypedCommand for LandArgs {
         let run = self.run.as_deref();
         let landed = land(call.world, run, &mut |notice| call.show_notice(&notice))?;
         call.print(&landed, |landed, _, output| {
-            output.note(&landed.describe());
+            output.print_note(&landed.describe());
             for other in &landed.others {
-                output.note(&other.describe());
+                output.print_note(&other.describe());
             }
         });
         Ok(CommandExit::Done)

@@ -224,7 +224,7 @@ impl TypedCommand for LearnArgs {
                 let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
                 let retired = learn::retire(world, &id, why, Some(by.clone()), told)?;
                 call.print(&retired, |retired, _, output| {
-                    output.note(&format!("{} is superseded by {by}", retired.row.id));
+                    output.print_note(&format!("{} is superseded by {by}", retired.row.id));
                 });
             }
             LearnCommand::Import { file, project } => {
@@ -232,7 +232,7 @@ impl TypedCommand for LearnArgs {
                 let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
                 let imported = import::import(world, &name, &text, project.as_deref(), told)?;
                 call.print(&imported, |imported, _, output| {
-                    output.note(&format!(
+                    output.print_note(&format!(
                         "imported {} new, {} revised, {} known before, {} superseded since",
                         imported.added, imported.revised, imported.known, imported.superseded
                     ));
@@ -243,7 +243,7 @@ impl TypedCommand for LearnArgs {
                 let retired = learn::retire(world, &id, why, None, told)?;
                 call.print(&retired, |retired, _, output| {
                     let row = &retired.row;
-                    output.note(&format!(
+                    output.print_note(&format!(
                         "retired {}: {}",
                         row.id,
                         memory_title(&row.memory)
@@ -275,7 +275,7 @@ fn add_memory(args: LearnAdd, call: &mut Invocation<'_>) -> Result<(), Failure> 
     let added = learn::add(call.world, memory, &mut |notice| call.show_notice(&notice))?;
     call.print(&added, |added, _, output| {
         let row = &added.row;
-        output.note(&format!(
+        output.print_note(&format!(
             "remembered {}: {}",
             row.id,
             memory_title(&row.memory)
@@ -291,7 +291,7 @@ fn show_memories(found: &RememberedRows, _: &World, output: &mut CliOutput) {
         .map(|found| memory_columns(&found.row));
     output.print_data(&table::render(rows));
     if found.memories.is_empty() {
-        output.note("nothing of this is remembered");
+        output.print_note("nothing of this is remembered");
     }
 }
 
@@ -306,7 +306,7 @@ fn show_findings(examined: &DoctorReport, _: &World, output: &mut CliOutput) {
         ));
     }
     if !examined.paths {
-        output.note("the project has too many files to look for those that are named");
+        output.print_note("the project has too many files to look for those that are named");
     }
     let memories = format_count(
         u32::try_from(examined.followed).unwrap_or(u32::MAX),
@@ -316,7 +316,7 @@ fn show_findings(examined: &DoctorReport, _: &World, output: &mut CliOutput) {
         u32::try_from(examined.findings.len()).unwrap_or(u32::MAX),
         "finding",
     );
-    output.note(&format!("{memories} looked at: {to_look_at}"));
+    output.print_note(&format!("{memories} looked at: {to_look_at}"));
 }
 
 fn memory_title(memory: &Memory) -> String {

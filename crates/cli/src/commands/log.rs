@@ -64,7 +64,7 @@ impl TypedCommand for LogArgs {
         }
         let row = log::log(call.world, entry, &mut |notice| call.show_notice(&notice))?;
         call.print(&row, |row, _, output| {
-            output.note(&format!("recorded {}", describe_entry(row)));
+            output.print_note(&format!("recorded {}", describe_entry(row)));
         });
         Ok(CommandExit::Done)
     }

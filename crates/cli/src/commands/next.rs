@@ -42,11 +42,11 @@ impl TypedCommand for NextArgs {
 
 fn show_next(next: &NextWork, world: &World, output: &mut CliOutput) {
     if next.runs.is_empty() {
-        output.note("nothing is under way");
+        output.print_note("nothing is under way");
     }
     if next.runs_left_out > 0 {
         let older = format_count(next.runs_left_out, "older run");
-        output.note(&format!("{DIM}{older} not shown{DIM:#}"));
+        output.print_note(&format!("{DIM}{older} not shown{DIM:#}"));
     }
     let runs: Vec<String> = next
         .runs
@@ -60,7 +60,7 @@ fn show_next(next: &NextWork, world: &World, output: &mut CliOutput) {
         .any(|run| run.next.as_deref() == Some(INBOX));
     if next.questions > 0 && !is_said {
         let questions = format_count(next.questions, "question");
-        output.hint(&format!("{questions} in the inbox: see `{INBOX}`"));
+        output.print_hint(&format!("{questions} in the inbox: see `{INBOX}`"));
     }
 }
 

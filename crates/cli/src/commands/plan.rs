@@ -263,7 +263,7 @@ impl TypedCommand for PlanArgs {
                     output.print_findings(&checked.findings);
                     show_error_count(&checked.findings, output);
                     if checked.is_fine {
-                        output.note(&format!("{} is fine", checked.shown.display()));
+                        output.print_note(&format!("{} is fine", checked.shown.display()));
                     }
                 });
                 Ok(if checked.is_fine {
@@ -328,7 +328,7 @@ impl TypedCommand for PlanArgs {
                 })?;
                 call.print(&cleaned, |cleaned, _, output| {
                     for line in cleanup_lines(cleaned) {
-                        output.note(&line);
+                        output.print_note(&line);
                     }
                 });
                 Ok(CommandExit::Done)
@@ -352,10 +352,10 @@ fn create_plan(args: NewArgs, call: &mut Invocation<'_>) -> Result<CommandExit, 
         let made = new_run(call.world, &args)?;
         call.print(&made, |made, _, output| {
             for problem in &made.problems {
-                output.warning(&format!("{}: {}", problem.file, problem.message));
+                output.print_warning(&format!("{}: {}", problem.file, problem.message));
             }
-            output.note(&format!("wrote {}: run `{}`", made.file, made.run));
-            output.hint(&format!("begin it with `{}`", made.next));
+            output.print_note(&format!("wrote {}: run `{}`", made.file, made.run));
+            output.print_hint(&format!("begin it with `{}`", made.next));
         });
         return Ok(CommandExit::Done);
     }
@@ -363,13 +363,13 @@ fn create_plan(args: NewArgs, call: &mut Invocation<'_>) -> Result<CommandExit, 
     let name = args.sprint.unwrap_or_default();
     let made = sprint::new_sprint(call.world, &name, workflow, owner)?;
     call.print(&made, |made, _, output| {
-        output.note(&format!("wrote {}", made.file));
+        output.print_note(&format!("wrote {}", made.file));
         if let Some(missing) = &made.missing {
-            output.warning(&format!(
+            output.print_warning(&format!(
                 "its workflow is not there: steps can be added when {missing} is written"
             ));
         }
-        output.hint(&format!("add to it with `{}`", made.next));
+        output.print_hint(&format!("add to it with `{}`", made.next));
     });
     Ok(CommandExit::Done)
 }
@@ -393,13 +393,13 @@ fn add_steps(
                 format_count(added.known, "step"),
                 if added.known == 1 { "is" } else { "are" },
             );
-            output.note(&format!("{steps} {are} there already"));
+            output.print_note(&format!("{steps} {are} there already"));
         }
         let steps = format_count(added.steps, "step");
-        output.note(&format!("added {steps} to {}", added.file));
+        output.print_note(&format!("added {steps} to {}", added.file));
         match &added.run {
             Some(run) => show_outcome(run, output),
-            None => output.hint(&format!("run it with `{}`", added.next)),
+            None => output.print_hint(&format!("run it with `{}`", added.next)),
         }
     });
     Ok(CommandExit::Done)
@@ -424,7 +424,7 @@ fn show_compiled_plan(
             output.print_data(text);
         }
         if let Some(written) = &compiled.written {
-            output.note(&format!("wrote {}", written.display()));
+            output.print_note(&format!("wrote {}", written.display()));
         }
         show_error_count(&compiled.findings, output);
     });
@@ -434,7 +434,7 @@ fn show_compiled_plan(
 fn show_error_count(findings: &Findings, output: &mut CliOutput) {
     let errors = findings.error_count();
     if errors > 0 {
-        output.note(&format!(
+        output.print_note(&format!(
             "{RED}{}; nothing was written{RED:#}",
             format_count(errors, "error")
         ));

@@ -60,7 +60,7 @@ fn show_recalled(recalled: &RecallResults, _: &World, output: &mut CliOutput) {
         output.print_data("nothing recorded helps with this\n");
         if let Some(nearest) = recalled.results.first() {
             let title = result_title(nearest);
-            output.note(&format!(
+            output.print_note(&format!(
                 "nearest, and probably about something else: {} {title}",
                 nearest.row.id
             ));

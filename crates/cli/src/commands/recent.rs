@@ -62,7 +62,7 @@ fn show_observations(found: &Observations, _: &World, output: &mut CliOutput) {
     output.print_data(&render_observations(&found.observations));
     if found.observations.is_empty() {
         let at = found.item.as_ref().map(|item| format!(" at {item}"));
-        output.note(&format!(
+        output.print_note(&format!(
             "nothing was noticed in the last {}{}",
             format_count(found.attempts, "attempt"),
             at.unwrap_or_default()
@@ -78,13 +78,13 @@ fn show_item_history(item: &ItemAttempts, world: &World, output: &mut CliOutput)
     let logged = item.entries.iter().map(|row| render_entry_line(world, row));
     output.print_data(&past.chain(logged).collect::<String>());
     if item.attempts.is_empty() && item.entries.is_empty() {
-        output.note(&format!("no attempt was made at `{}`", item.node));
+        output.print_note(&format!("no attempt was made at `{}`", item.node));
     }
 }
 
 fn show_blockers(found: &Blockers, _: &World, output: &mut CliOutput) {
     if found.unresolved_blockers.is_empty() && found.observations.is_empty() {
-        output.note("nothing is blocked");
+        output.print_note("nothing is blocked");
         return;
     }
     let mut text = render_unresolved_blockers(&found.unresolved_blockers);

@@ -294,28 +294,28 @@ fn show_recorded(recorded: &RecordedAttempt, output: &mut CliOutput) {
         recorded.number,
         first_line(&recorded.node)
     );
-    output.note(&if recorded.is_pending {
+    output.print_note(&if recorded.is_pending {
         format!("noted for {attempt}: {outcome}; it counts when the attempt ends")
     } else {
         format!("recorded {}: {outcome}, {attempt}", recorded.name)
     });
     if recorded.new_item {
-        output.note(&format!(
+        output.print_note(&format!(
             "{DIM}`{}` is a new item, of no plan{DIM:#}",
             first_line(&recorded.node)
         ));
     }
     if let Some(not_done) = &recorded.not_done {
-        output.hint(&explain_not_done(&recorded.node, not_done));
+        output.print_hint(&explain_not_done(&recorded.node, not_done));
     }
     if let Some(used) = describe_spend(&Spend::from_usage(&recorded.usage)) {
-        output.note(&format!("{DIM}used {used}{DIM:#}"));
+        output.print_note(&format!("{DIM}used {used}{DIM:#}"));
     }
     for picture in &recorded.screenshots {
-        output.note(&format!("kept {picture}"));
+        output.print_note(&format!("kept {picture}"));
     }
     if let Some(blocker) = &recorded.resolved {
-        output.note(&format!("resolved the blocker of `{blocker}`"));
+        output.print_note(&format!("resolved the blocker of `{blocker}`"));
     }
 }
 

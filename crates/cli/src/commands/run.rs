@@ -165,7 +165,7 @@ Safe to kill: run again to go on; the flags of before hold where none is given."
                 };
                 show_account(account.as_ref(), call.output);
                 call.output
-                    .note(&format!("run `{}` is already finished", ended.row.name));
+                    .print_note(&format!("run `{}` is already finished", ended.row.name));
                 Ok(ended.exit_code())
             }
             run::RunAnswer::Ran(ended) => {
@@ -187,7 +187,7 @@ fn show_account(account: Option<&Account>, output: &mut CliOutput) {
         return;
     }
     for line in account_lines(account) {
-        output.note(&line);
+        output.print_note(&line);
     }
 }
 
@@ -196,15 +196,15 @@ fn show_ended_run(ended: &EndedRun, output: &mut CliOutput) {
     match &ended.goes_on_with {
         Some(other) => {
             let name = &ended.row.name;
-            output.note(&format!("run `{name}` goes on with {other}"));
+            output.print_note(&format!("run `{name}` goes on with {other}"));
         }
         None => show_run_end(&ended.row, output),
     }
     if let Some(next) = &ended.next {
-        output.hint(&format!("go on with what is ready with `{next}`"));
+        output.print_hint(&format!("go on with what is ready with `{next}`"));
     }
     for asked in ended.asked.iter().filter_map(|row| row.file.as_ref()) {
-        output.hint(&format!(
+        output.print_hint(&format!(
             "1 question about {asked} waits, and what it is about stays as it is; see `piton inbox`"
         ));
     }
@@ -214,19 +214,19 @@ fn show_ended_run(ended: &EndedRun, output: &mut CliOutput) {
 fn show_run_end(row: &piton_core::RunRow, output: &mut CliOutput) {
     let name = &row.name;
     match (row.state, &row.pause) {
-        (RunState::Done, _) => output.note(&format!("{GREEN}run `{name}` is done{GREEN:#}")),
+        (RunState::Done, _) => output.print_note(&format!("{GREEN}run `{name}` is done{GREEN:#}")),
         (RunState::Paused, Some(piton_core::run::Pause::Limit { limit })) => {
-            output.note(&format!(
+            output.print_note(&format!(
                 "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
             ));
             let failure = piton_engine::failure::failure_of_run_state(row, row.state);
-            output.hint(&failure.hint.unwrap_or_default());
+            output.print_hint(&failure.hint.unwrap_or_default());
         }
         (state, _) => {
             let failure = piton_engine::failure::failure_of_run_state(row, state);
-            output.note(&format!("{YELLOW}{}{YELLOW:#}", failure.message));
+            output.print_note(&format!("{YELLOW}{}{YELLOW:#}", failure.message));
             if let Some(hint) = &failure.hint {
-                output.hint(hint);
+                output.print_hint(hint);
             }
         }
     }
@@ -234,9 +234,9 @@ fn show_run_end(row: &piton_core::RunRow, output: &mut CliOutput) {
 
 fn show_dry_run(dry: &DryRun, output: &mut CliOutput) {
     if let Some(waits) = &dry.waits {
-        output.note(&format!("{}; nothing can be started", waits.message));
+        output.print_note(&format!("{}; nothing can be started", waits.message));
         if let Some(hint) = &waits.hint {
-            output.hint(hint);
+            output.print_hint(hint);
         }
         return;
     }
@@ -259,7 +259,7 @@ fn show_dry_run(dry: &DryRun, output: &mut CliOutput) {
         text.push_str(&format!("{}{model}{check}{stop}\n", item.label()));
     }
     output.print_data(&text);
-    output.note(&format!(
+    output.print_note(&format!(
         "{DIM}{} to do; nothing was started{DIM:#}",
         format_count(dry.items.len(), "item")
     ));
@@ -268,7 +268,7 @@ fn show_dry_run(dry: &DryRun, output: &mut CliOutput) {
             format_count(dry.held_up, "more item"),
             if dry.held_up == 1 { "waits" } else { "wait" },
         );
-        output.note(&format!(
+        output.print_note(&format!(
             "{DIM}{more} {verb} until a person has done something: see `piton next`{DIM:#}"
         ));
     }

@@ -107,5 +107,5 @@ fn show_session_entry(entry: &SessionEntry, world: &World, output: &mut CliOutpu
     let after = minutes
         .map(|minutes| format!(", after {minutes} min"))
         .unwrap_or_default();
-    output.note(&format!("recorded {}{after}", describe_entry(row)));
+    output.print_note(&format!("recorded {}{after}", describe_entry(row)));
 }

@@ -54,7 +54,7 @@ impl TypedCommand for StatusArgs {
             let costs = costs::costs(call.world, run)?;
             call.print(&costs, |costs, _, output| {
                 if costs.project.is_empty() {
-                    output.note("no attempt is over yet");
+                    output.print_note("no attempt is over yet");
                 } else {
                     output.print_data(&shown_costs::render(costs));
                 }
@@ -86,8 +86,8 @@ impl StatusArgs {
                     return Ok(CommandExit::Done);
                 }
             } else if answer.runs.is_empty() {
-                call.output.note("nothing has been run here yet");
-                call.output.hint(&format!(
+                call.output.print_note("nothing has been run here yet");
+                call.output.print_hint(&format!(
                     "begin with `piton run PLAN`, where PLAN is {}",
                     piton_engine::describe_plan_kinds()
                 ));
@@ -118,7 +118,7 @@ impl StatusArgs {
 
 fn show_failures(failures: &FailureSummary, output: &mut CliOutput) {
     if failures.attempts == 0 && failures.items == 0 {
-        output.note("no attempt failed or was blocked");
+        output.print_note("no attempt failed or was blocked");
         return;
     }
     let rows = failures.signatures.iter().map(|one| {
@@ -141,12 +141,12 @@ fn show_failures(failures: &FailureSummary, output: &mut CliOutput) {
         0 => String::new(),
         items => format!(", and {} without one", format_count(items, "item")),
     };
-    output.note(&format!(
+    output.print_note(&format!(
         "{DIM}in {}{untried}{DIM:#}",
         format_count(failures.attempts, "failed or blocked attempt")
     ));
     for warning in &failures.warnings {
-        output.warning(warning);
+        output.print_warning(warning);
     }
 }
 

@@ -60,15 +60,16 @@ impl TypedCommand for StoreArgs {
             StoreCommand::Backup { file } => {
                 let copy = store::backup(call.world, &file)?;
                 call.print(&copy, |copy, _, output| {
-                    output.note(&format!("wrote {}", copy.wrote.display()));
+                    output.print_note(&format!("wrote {}", copy.wrote.display()));
                 });
             }
             StoreCommand::Restore { file } => {
                 let restored = store::restore(call.world, &file)?;
                 call.print(&restored, |restored, _, output| {
-                    output.note(&format!("restored {}", restored.store.display()));
+                    output.print_note(&format!("restored {}", restored.store.display()));
                     if let Some(kept) = &restored.kept {
-                        output.note(&format!("the former store is kept as {}", kept.display()));
+                        output
+                            .print_note(&format!("the former store is kept as {}", kept.display()));
                     }
                 });
             }

@@ -74,18 +74,20 @@ impl TranscriptArgs {
             } else {
                 ""
             };
-            output.note(&format!(
+            output.print_note(&format!(
                 "{DIM}{what} was under way when its runner died{printed}{DIM:#}"
             ));
-            output.hint(&format!("go on with `{next}`"));
+            output.print_hint(&format!("go on with `{next}`"));
             return;
         }
         match (read.is_empty, read.under_way) {
-            (true, true) => output.note(&format!("{DIM}{what} has printed nothing yet{DIM:#}")),
-            (true, false) => output.note(&format!("{DIM}{what} printed nothing{DIM:#}")),
+            (true, true) => {
+                output.print_note(&format!("{DIM}{what} has printed nothing yet{DIM:#}"))
+            }
+            (true, false) => output.print_note(&format!("{DIM}{what} printed nothing{DIM:#}")),
             (false, true) => {
-                output.note(&format!("{DIM}{what} is under way{DIM:#}"));
-                output.hint(&format!(
+                output.print_note(&format!("{DIM}{what} is under way{DIM:#}"));
+                output.print_hint(&format!(
                     "follow it with `piton transcript {} -f`",
                     self.attempt
                 ));

@@ -14,12 +14,12 @@ pub(crate) fn show_adoption(file: &str, adoption: &Adoption, output: &mut CliOut
         return;
     }
     let taken: Vec<String> = counts.iter().map(describe_import_count).collect();
-    output.note(&format!("{file}: took {}", taken.join(", ")));
+    output.print_note(&format!("{file}: took {}", taken.join(", ")));
     for count in adoption.incomplete_counts() {
         for left in &count.first {
             let nearest = left.nearest;
             let nearest = nearest.map(|nearest| format!(", perhaps meant as `{nearest}`"));
-            output.note(&format!(
+            output.print_note(&format!(
                 "  {YELLOW}not taken{YELLOW:#}: line {}: {}{}",
                 left.line,
                 left.text,
@@ -29,10 +29,10 @@ pub(crate) fn show_adoption(file: &str, adoption: &Adoption, output: &mut CliOut
         let more = count.left - count.first.len();
         if more > 0 {
             let more = format!("and {more} more {}", count.what.noun(more));
-            output.note(&format!("  {YELLOW}not taken{YELLOW:#}: {more}"));
+            output.print_note(&format!("  {YELLOW}not taken{YELLOW:#}: {more}"));
         }
         if let Some(hint) = count.hint {
-            output.note(&format!("  {hint}"));
+            output.print_note(&format!("  {hint}"));
         }
     }
 }

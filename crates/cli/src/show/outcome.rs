@@ -13,21 +13,21 @@ pub(crate) fn show_outcome(outcome: &ControlOutcome, output: &mut CliOutput) {
         (state, _) => format!("is {state}"),
     };
     for added in &outcome.added {
-        output.note(&format!("added `{added}` to the plan"));
+        output.print_note(&format!("added `{added}` to the plan"));
     }
-    output.note(&format!("run `{}` {state}", outcome.run));
+    output.print_note(&format!("run `{}` {state}", outcome.run));
     for warning in &outcome.warnings {
-        output.warning(warning);
+        output.print_warning(warning);
     }
     if let Some(hint) = &outcome.hint {
-        output.hint(hint);
+        output.print_hint(hint);
     }
 }
 
 /// The same where a person asked for it: a runner at work does `what` in its time.
 pub(crate) fn show_control(outcome: &ControlOutcome, what: &str, output: &mut CliOutput) {
     if outcome.asked {
-        output.note(&format!("run `{}` {what}", outcome.run));
+        output.print_note(&format!("run `{}` {what}", outcome.run));
     } else {
         show_outcome(outcome, output);
     }

@@ -49,7 +49,7 @@ pub(super) fn find_branch_origin(project: &Project, path: &str, file: &SyncedFil
 
 /// The branch to which the work of a run in lanes goes, until the run is done and that
 /// has landed: what it comes to in tracked files lands with it.
-pub(super) fn branch_to_land<'r>(project: &Project, row: &'r RunRow) -> Option<&'r str> {
+pub(super) fn unlanded_target_branch<'r>(project: &Project, row: &'r RunRow) -> Option<&'r str> {
     let target = row.branches.target.as_deref();
     let target = target.filter(|target| target.path.is_none() && row.branches.lanes.is_some())?;
     let has_landed = |landed: &Landing| {

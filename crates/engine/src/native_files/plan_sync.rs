@@ -128,7 +128,7 @@ impl PlanSync {
         // It will be in lanes as soon as a runner works on it.
         let begins_in_lanes =
             row.plan.policy.has_several_repositories() && row.branches.lanes.is_none();
-        let has_branch = branches::branch_to_land(&session.project, row).is_some();
+        let has_branch = branches::unlanded_target_branch(&session.project, row).is_some();
         let waits_for_landing =
             (has_branch || begins_in_lanes) && session.project.is_tracked(&path);
         Ok(Some(Self {

@@ -1017,7 +1017,7 @@ impl ProjectSync<'_, '_> {
         let runs = self.session.runs()?;
         let branches = runs
             .iter()
-            .filter_map(|row| branches::branch_to_land(project, row));
+            .filter_map(|row| branches::unlanded_target_branch(project, row));
         let branches: BTreeSet<&str> = branches.collect();
         let mut left = BTreeSet::new();
         behind.rows.retain(|row| {

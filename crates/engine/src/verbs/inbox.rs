@@ -168,7 +168,7 @@ pub fn ask(
 
 /// Notifies a person of what is due, where a person asked: an agent of a run has its
 /// runner for that. Waits for it, 30 seconds at most.
-pub fn notify_of_questions(world: &World) {
+pub fn send_due_notifications(world: &World) {
     if world.agent().is_some() {
         return;
     }

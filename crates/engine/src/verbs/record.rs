@@ -345,7 +345,7 @@ fn store_record(
             }
         }
     }
-    let told = told_attempt(events).expect("an attempt that is told is an event");
+    let told = find_reported_attempt(events).expect("an attempt that is told is an event");
     let not_done = unfinished_item(session, meant, outcome)?;
     Ok(RecordedAttempt {
         name: told.name.unwrap_or_default(),
@@ -363,7 +363,7 @@ fn store_record(
     })
 }
 
-fn told_attempt(events: Vec<DecodedRecord>) -> Option<Box<ReportedAttempt>> {
+fn find_reported_attempt(events: Vec<DecodedRecord>) -> Option<Box<ReportedAttempt>> {
     events.into_iter().find_map(|recorded| {
         if let Event::Attempt(AttemptEvent::Reported(told)) = recorded.event {
             Some(told)

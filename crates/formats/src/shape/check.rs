@@ -302,7 +302,7 @@ fn describe_text_shape(text: TextShape) -> String {
     match text {
         TextShape::Any => "a text".to_owned(),
         TextShape::NotEmpty => "a text that is not empty".to_owned(),
-        TextShape::OneOf(words) => list_words("one of ", words.iter().copied()),
+        TextShape::OneOf(words) => render_word_list("one of ", words.iter().copied()),
         TextShape::Pattern(pattern) => format!("a text such as \"{}\"", pattern.example()),
         TextShape::DateTime => "a time with its zone, such as \"2026-01-15T10:30:00Z\"".to_owned(),
     }
@@ -321,10 +321,10 @@ fn words_hint(found: &str, words: &[&str]) -> String {
     let folded = words.iter().find(|word| word.to_lowercase() == lower);
     let meant = folded.copied().or_else(|| closest_word(found, words));
     let others = words.iter().copied().filter(|word| Some(*word) != meant);
-    list_words("write one of ", meant.into_iter().chain(others))
+    render_word_list("write one of ", meant.into_iter().chain(others))
 }
 
-fn list_words<'w>(lead: &str, words: impl Iterator<Item = &'w str>) -> String {
+fn render_word_list<'w>(lead: &str, words: impl Iterator<Item = &'w str>) -> String {
     let mut out = lead.to_owned();
     for (index, word) in words.enumerate() {
         let comma = if index == 0 { "" } else { ", " };

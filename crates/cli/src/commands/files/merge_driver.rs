@@ -85,13 +85,13 @@ fn change_settings(
     let change = files::plan_driver_change(call.world, wish)?;
     let mut done = false;
     if !change.is_needed() {
-        call.output.note(match wish {
+        call.output.print_note(match wish {
             InstallAction::Install => "git merges native files with piton already",
             InstallAction::Uninstall => "git does not merge native files with piton",
         });
     } else {
         if call.output.json {
-            call.output.note(&change.shown);
+            call.output.print_note(&change.shown);
         } else {
             call.output.print_data(&color_diff(&change.shown));
         }
@@ -112,7 +112,7 @@ fn change_settings(
     };
     call.print(&answer, |answer, _, output| {
         if answer.done {
-            output.note(match wish {
+            output.print_note(match wish {
                 InstallAction::Install => "git merges native files with piton from now on; commit .gitattributes, and type this in each clone",
                 InstallAction::Uninstall => "git merges native files by their lines again",
             });
@@ -151,10 +151,10 @@ fn merge_files(typed: &MergeDriverRun, call: &mut Invocation<'_>) -> Result<Comm
     };
     call.print(&answer, |answer, _, output| {
         if let Some(why) = answer.by_lines {
-            output.warning(&format!("{path} was merged by its lines: {why}"));
+            output.print_warning(&format!("{path} was merged by its lines: {why}"));
         }
         if answer.conflicts > 0 {
-            output.note(&format!(
+            output.print_note(&format!(
                 "{path}: {} between marks, where the two sides contradict each other",
                 format_count(answer.conflicts, "place")
             ));
