@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Print data as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Write what piton does, step by step, to the end of this file
+    /// Append a log of every step to this file
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     #[command(subcommand)]
@@ -40,5 +40,5 @@ const EXAMPLES: &str = "Examples:
   piton inbox
   piton decide d1 answer --why 'use the staging key'
 
-Exit status: 0 done, 1 no, 2 usage, 3 waits for a person, 4 busy, 5 a limit was reached,
-6 state is damaged, 7 the world failed, 130 interrupted.";
+Exit status: 0 done, 1 the answer is no, 2 usage, 3 waits for a person, 4 busy,
+5 a limit was reached, 6 state is damaged, 7 the environment failed, 130 interrupted.";

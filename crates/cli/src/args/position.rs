@@ -5,10 +5,10 @@ use piton_core::request::InsertPosition;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PlaceArgs {
-    /// Where it is added
+    /// Where to add it
     #[arg(long, conflicts_with_all = ["after", "before"])]
     at: Option<AtArg>,
-    /// Add it behind this node
+    /// Add it after this node
     #[arg(long, value_name = "NODE", conflicts_with = "before")]
     after: Option<String>,
     /// Add it before this node
@@ -18,11 +18,11 @@ pub(crate) struct PlaceArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum AtArg {
-    /// Behind what the run is at
+    /// After the current node
     AfterCurrent,
-    /// At the end of the phase that the run is at
+    /// At the end of the current phase
     EndOfPhase,
-    /// Behind everything
+    /// After everything else
     EndOfWorkflow,
 }
 

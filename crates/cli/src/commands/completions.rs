@@ -14,7 +14,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 impl TypedCommand for CompletionsArgs {
-    const ABOUT: &'static str = "Print the completions of a shell";
+    const ABOUT: &'static str = "Print the completion script of a shell";
     const AFTER_HELP: &'static str =
         "Example:\n  piton completions bash > ~/.local/share/bash-completion/completions/piton";
 

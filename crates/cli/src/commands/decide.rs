@@ -12,14 +12,13 @@ use crate::invocation::{Invocation, TypedCommand};
 use crate::output::CliOutput;
 use crate::show::outcome::show_outcome;
 
-/// What is decided.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DecideArgs {
-    /// The decision, as `piton inbox` names it
+    /// The id of the decision, as `piton inbox` shows it
     id: String,
-    /// What is decided
+    /// The decision
     verb: VerbArg,
-    /// Why, or the answer itself
+    /// The reason, or the text of the answer
     #[arg(long)]
     why: Option<String>,
     #[command(flatten)]
@@ -30,43 +29,43 @@ pub(crate) struct DecideArgs {
 // the help of the command.
 #[derive(Debug, ClapArgs)]
 struct RequestArgs {
-    /// With `defer`: until when [default: end-of-phase]
+    /// With `defer`: when to ask again [default: end-of-phase]
     #[arg(long)]
     until: Option<UntilArg>,
     #[command(flatten)]
     place: PlaceArgs,
-    /// With `approve`: what to tell the agent [default: the words of the request]
+    /// With `approve`: the prompt for the agent [default: the text of the request]
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
-    /// With `approve`: the model to ask for
+    /// With `approve`: the model to use
     #[arg(long)]
     model: Option<String>,
-    /// With `approve`: how the id begins
+    /// With `approve`: the prefix of the new id
     #[arg(long, value_name = "PREFIX")]
     id_prefix: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum VerbArg {
-    /// Go on after a breakpoint; merge what is in review
+    /// Accept: continue after a breakpoint, merge the work in review
     Approve,
-    /// Try again, with the text of --why in the prompt
+    /// Try again with the text of --why in the prompt
     Answer,
     /// Try again
     Retry,
-    /// Leave it out
+    /// Skip the item
     Skip,
-    /// Take what the file says
+    /// Import the version in the file
     KeepFile,
-    /// Write the file as the journal has it; the old one is kept beside
+    /// Write the version in the journal, and keep the old file beside it
     KeepPiton,
-    /// Take what fits, and write the rest as the journal has it
+    /// Import the changes that fit, and write the rest from the journal
     Merge,
-    /// Not so: a request is not done, work in review is done otherwise
+    /// Decline a request, or send the work in review back
     Reject,
-    /// Ask about it again later: see --until
+    /// Ask again later: see --until
     Defer,
-    /// Keep what an agent asks for in the backlog
+    /// Move the request to the backlog
     Backlog,
 }
 
@@ -89,16 +88,16 @@ impl From<VerbArg> for Verb {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum UntilArg {
-    /// When the phase is over
+    /// When the phase ends
     EndOfPhase,
     /// When the sprint is done
     EndOfSprint,
-    /// When the next sprint is begun
+    /// When the next sprint starts
     NextSprint,
 }
 
 impl TypedCommand for DecideArgs {
-    const ABOUT: &'static str = "Decide what is open";
+    const ABOUT: &'static str = "Make a decision that waits in the inbox";
     const AFTER_HELP: &'static str = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file\n  piton decide d6 defer --until end-of-sprint\n  piton decide d6 approve --at end-of-phase\n  piton decide d7 reject --why 'the name says too little'";
 
     fn permission(&self) -> Permission {

@@ -28,21 +28,21 @@ pub(crate) struct FilesArgs {
 
 #[derive(Debug, Subcommand)]
 enum FilesCommand {
-    /// List the native files of the project, and where each stands
+    /// List the native files of the project and their status
     #[command(
         after_help = "Examples:\n  piton files list\n  piton files list --json | jq -r '.files[] | select(.standing == \"asked\") | .path'"
     )]
     List {
-        /// End with 1 if something in the files is not taken
+        /// Exit with status 1 if a part of a file cannot be imported
         #[arg(long)]
         strict: bool,
     },
-    /// Say what is wrong with native files and what of them is taken, and write nothing
+    /// Check native files without writing anything
     #[command(
-        after_help = "Examples:\n  piton files check .ralph/progress.json prd.json\n  piton files check --strict sprints/2026-01-15_auth/PROGRESS.yaml"
+        after_help = "Prints the problems of each file, and what piton would import from it.\n\nExamples:\n  piton files check .ralph/progress.json prd.json\n  piton files check --strict sprints/2026-01-15_auth/PROGRESS.yaml"
     )]
     Check {
-        /// Judge them by the format to the letter; end with 1 if something is not taken
+        /// Check strictly against the format; exit with status 1 if a part cannot be imported
         #[arg(long)]
         strict: bool,
         /// The files
@@ -57,34 +57,34 @@ enum FilesCommand {
         /// The format
         format: String,
     },
-    /// Take in what others wrote into native files, and bring all up to date
+    /// Import changes to native files, and update all of them
     #[command(after_help = "Example:\n  piton files sync")]
     Sync,
-    /// Print what one file says in the form of another, and what that has no place for
+    /// Convert a file to another format
     #[command(
-        after_help = "Logs: ralph-json, agent-os, ralph-progress. Plans: sprint-progress, prd-features,\nprd-user-stories, task-file, sdlc.\n\nExamples:\n  piton files convert --from prd-features --to task-file -o RALPH_TASK.md\n  piton files convert --from ralph-json --to agent-os\n  piton files convert --from agent-os --to ralph-json --input old.json -o progress.json"
+        after_help = "Lists what the other format has no place for.\n\nLogs: ralph-json, agent-os, ralph-progress. Plans: sprint-progress, prd-features,\nprd-user-stories, task-file, sdlc.\n\nExamples:\n  piton files convert --from prd-features --to task-file -o RALPH_TASK.md\n  piton files convert --from ralph-json --to agent-os\n  piton files convert --from agent-os --to ralph-json --input old.json -o progress.json"
     )]
     Convert {
-        /// The format of the file
+        /// The format of the input
         #[arg(long, value_name = "FORMAT")]
         from: String,
-        /// The format that is wanted
+        /// The format of the output
         #[arg(long, value_name = "FORMAT")]
         to: String,
-        /// The file [default: where the format keeps its file]
+        /// The input file [default: the usual path of its format]
         #[arg(long, value_name = "FILE")]
         input: Option<PathBuf>,
-        /// Where to write, which must not be there yet; `-` is stdout
+        /// The output file, which must not exist yet; `-` is stdout
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         output: PathBuf,
-        /// Exit with status 1 when something is lost
+        /// Exit with status 1 if something is lost
         #[arg(long)]
         strict: bool,
     },
-    /// Take over what older layouts hold: progress.txt
+    /// Import the files of older layouts: progress.txt
     #[command(after_help = "Example:\n  piton files migrate")]
     Migrate,
-    /// Let git merge native files as what they are
+    /// Manage the git merge driver for native files
     #[command(
         subcommand,
         after_help = "Examples:\n  piton files merge-driver install\n  piton files merge-driver uninstall"
@@ -93,7 +93,7 @@ enum FilesCommand {
 }
 
 impl TypedCommand for FilesArgs {
-    const ABOUT: &'static str = "List, check, bring up to date, convert and migrate native files";
+    const ABOUT: &'static str = "List, check, sync, convert and migrate native files";
     const AFTER_HELP: &'static str = "Examples:\n  piton files list\n  piton files check --strict .ralph/progress.json\n  piton files sync";
 
     fn permission(&self) -> Permission {

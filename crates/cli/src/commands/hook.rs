@@ -24,8 +24,7 @@ use crate::output::CliOutput;
 pub(crate) struct HookArgs {
     #[command(subcommand)]
     command: Option<HookCommand>,
-    /// What happened, in the program's word; without it, or with one that is not known, the JSON
-    /// says
+    /// The event, as the program names it; if missing or unknown, it is read from the JSON
     #[arg(value_name = "EVENT")]
     event: Option<String>,
     /// Whatever a later program adds is no reason to fail
@@ -35,33 +34,33 @@ pub(crate) struct HookArgs {
 
 #[derive(Debug, Subcommand)]
 enum HookCommand {
-    /// Name piton in the hooks of an agent program; shows the change first
+    /// Install hooks for an agent program; show the change first
     #[command(
-        after_help = "Everything else in the settings stays as it is, to the byte. It can be repeated.\n\nExamples:\n  piton hook install --agent claude\n  piton hook install --agent gemini --user --dry-run"
+        after_help = "All other settings stay unchanged, byte for byte. The command can be repeated.\n\nExamples:\n  piton hook install --agent claude\n  piton hook install --agent gemini --user --dry-run"
     )]
     Install(HookSettings),
-    /// Take piton out of the hooks of an agent program; shows the change first
+    /// Remove hooks from an agent program; show the change first
     #[command(
-        after_help = "What `install` did is undone to the byte; hooks of others stay.\n\nExamples:\n  piton hook uninstall --agent claude\n  piton hook uninstall --agent codex --user --yes"
+        after_help = "Undoes `install` byte for byte; all other hooks stay.\n\nExamples:\n  piton hook uninstall --agent claude\n  piton hook uninstall --agent codex --user --yes"
     )]
     Uninstall(HookSettings),
 }
 
 #[derive(Debug, ClapArgs)]
 struct HookSettings {
-    /// The program
+    /// The agent program
     #[arg(long, value_parser = hook_program_parser())]
     agent: HookProgram,
-    /// In the settings of this project; so it is without --user
+    /// Use the settings of this project (the default)
     #[arg(long, conflicts_with = "user")]
     project: bool,
-    /// In your own settings, for all projects
+    /// Use your own settings, for all projects
     #[arg(long)]
     user: bool,
-    /// Ask nothing
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Show the change, and do nothing
+    /// Show the change without making it
     #[arg(long)]
     dry_run: bool,
 }
@@ -91,11 +90,11 @@ pub(crate) fn parse_hook_event(typed: impl Iterator<Item = OsString>) -> Option<
 }
 
 impl TypedCommand for HookArgs {
-    const ABOUT: &'static str = "Hear what an agent program tells at its hooks; name piton in them";
+    const ABOUT: &'static str = "Handle agent hooks; install or remove them";
     const AFTER_HELP: &'static str =
-        "EVENT is what the program calls it: SessionStart, PostToolUse, Stop, SessionEnd, or AfterTool and
-AfterAgent. A JSON object is read from stdin; all other events are heard and need nothing. It ends
-with status 0 whatever happens; what went wrong stands in .piton/logs/hook.log.
+        "EVENT is the program's own name: SessionStart, PostToolUse, Stop, SessionEnd, or AfterTool and
+AfterAgent. The command reads a JSON object from stdin; it accepts all other events and does
+nothing. It always exits with status 0, and writes errors to .piton/logs/hook.log.
 
 Examples:
   piton hook install --agent claude --dry-run

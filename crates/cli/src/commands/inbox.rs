@@ -23,25 +23,24 @@ pub(crate) struct InboxArgs {
 
 #[derive(Debug, Subcommand)]
 enum InboxCommand {
-    /// Ask a person something that holds nothing up
+    /// Ask a person a question without blocking the run
     #[command(
         after_help = "Examples:\n  piton inbox ask 'Do we keep the old endpoint?'\n  piton inbox ask 'Tabs or blanks?' --item auth-login --details 'The files have both.'"
     )]
     Ask {
         /// The question, in one line
         text: String,
-        /// The item that it is about: its next prompt tells the answer
+        /// The item that the question is about; its next prompt contains the answer
         #[arg(long)]
         item: Option<String>,
-        /// More, if one line does not say it
+        /// Details that do not fit on one line
         #[arg(long, value_name = "TEXT")]
         details: Option<String>,
     },
 }
 
 impl TypedCommand for InboxArgs {
-    const ABOUT: &'static str =
-        "List everything that waits for a person; `ask` puts a question there";
+    const ABOUT: &'static str = "List questions and approvals that wait for a person";
     const AFTER_HELP: &'static str = "Examples:\n  piton inbox\n  piton inbox --json | jq -r '.questions[].id'\n  piton inbox ask 'Do we keep the old endpoint?' --item release";
 
     fn permission(&self) -> Permission {

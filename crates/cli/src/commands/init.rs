@@ -14,24 +14,24 @@ use crate::show::table;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InitArgs {
-    /// Ask nothing
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Keep the files of a format up to date that are not there, too: ralph-json,
-    /// agent-os or ralph-dir; as often as needed
+    /// Also create and sync the files of this format: ralph-json, agent-os or ralph-dir
+    /// (can be repeated)
     #[arg(long, value_name = "NAME", action = clap::ArgAction::Append)]
     with: Vec<String>,
-    /// Say what would be done, and do nothing
+    /// Print what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// End with 1 if something in the files is not taken
+    /// Exit with status 1 if a part of a file cannot be imported
     #[arg(long)]
     strict: bool,
 }
 
 impl TypedCommand for InitArgs {
-    const ABOUT: &'static str = "Begin to keep progress here; finds what is there, and adopts it";
-    const AFTER_HELP: &'static str = "Nothing else is changed: no commit, no git hook, no file of another tool.\n\nExamples:\n  piton init\n  piton init --with ralph-dir\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'";
+    const ABOUT: &'static str = "Set up piton in a project and adopt its native files";
+    const AFTER_HELP: &'static str = "Makes no commit, and changes no git hook and no file of another tool.\n\nExamples:\n  piton init\n  piton init --with ralph-dir\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'";
 
     fn permission(&self) -> Permission {
         Permission::new("piton init", access_of_change(!self.dry_run))

@@ -27,41 +27,41 @@ enum IssueCommand {
         after_help = "Examples:\n  piton issue add shop#7 'Filter the list'\n  piton issue add shop#8 'Show totals' --on shop#7 --repo shop --description 'Below the list.'"
     )]
     Add(IssueAdd),
-    /// List issues: where each stands, and what it waits for
+    /// List issues with their status and dependencies
     #[command(
         after_help = "Examples:\n  piton issue list\n  piton issue list payments --status awaiting_human\n  piton issue list --repo shop --json | jq -r '.issues[].id'"
     )]
     List(IssueList),
-    /// List the issues that may be begun
+    /// List the issues that are ready to start
     #[command(
         after_help = "Examples:\n  piton issue ready\n  piton issue ready --repo shop --json | jq -r '.issues[0].id'"
     )]
     Ready(IssueList),
-    /// Work on an issue yourself: no runner begins it
+    /// Start work on an issue yourself
     #[command(
-        after_help = "Of one in review, or that waits for a person, it says that more is to be done.\n`piton plan retry ID` gives it back.\n\nExamples:\n  piton issue start shop#7\n  piton issue start payments:shop#7 --why 'needs the staging key'"
+        after_help = "No runner starts the issue; `piton plan retry ID` gives it back. For an issue in review, or one\nthat waits for a person, the command records that more work is needed.\n\nExamples:\n  piton issue start shop#7\n  piton issue start payments:shop#7 --why 'needs the staging key'"
     )]
     Start(IssueWhy),
-    /// Say that an issue in progress is in review
+    /// Move an issue in progress to review
     #[command(
         after_help = "Examples:\n  piton issue review shop#7\n  piton issue review shop#7 --pr ada/shop#12"
     )]
     Review {
         /// The issue: [RUN:]ID
         issue: String,
-        /// Its pull request, as org/repo#N
+        /// The pull request, as org/repo#N
         #[arg(long)]
         pr: Option<String>,
     },
-    /// Say that an issue is done; what waits only for it becomes ready
+    /// Mark an issue as done
     #[command(
-        after_help = "It counts as the word of a person, like a mark in the file.\n\nExamples:\n  piton issue done shop#7\n  piton issue done shop#7 --json | jq .then.state"
+        after_help = "Issues that waited only for this one become ready. The evidence is the word of a person, as\nfor a mark in the file.\n\nExamples:\n  piton issue done shop#7\n  piton issue done shop#7 --json | jq .then.state"
     )]
     Done(IssueWhy),
-    /// Give up an issue in progress
+    /// Mark an issue in progress as failed
     #[command(after_help = "Example:\n  piton issue fail shop#7 --why 'the API is gone'")]
     Fail(IssueWhy),
-    /// Let an issue wait for another one
+    /// Make an issue wait for another one
     #[command(after_help = "Example:\n  piton issue block shop#8 --on shop#7")]
     Block {
         /// The issue: [RUN:]ID
@@ -70,7 +70,7 @@ enum IssueCommand {
         #[arg(long, value_name = "ID")]
         on: String,
     },
-    /// Let an issue go on without another one, also where that failed
+    /// Let an issue proceed without another one, even a failed one
     #[command(
         after_help = "Examples:\n  piton issue unblock shop#8\n  piton issue unblock shop#8 --on shop#7"
     )]
@@ -81,9 +81,9 @@ enum IssueCommand {
         #[arg(long, value_name = "ID")]
         on: Option<String>,
     },
-    /// Show an issue: where it stands, what it waits for, and what waits for it
+    /// Show an issue, its dependencies and its dependents
     #[command(
-        after_help = "Attempts and all else that piton knows: `piton show ID`.\n\nExamples:\n  piton issue show shop#7\n  piton issue show shop#7 --json | jq -r .prompt"
+        after_help = "`piton show ID` shows the attempts and all other details.\n\nExamples:\n  piton issue show shop#7\n  piton issue show shop#7 --json | jq -r .prompt"
     )]
     Show {
         /// The issue: [RUN:]ID
@@ -94,20 +94,20 @@ enum IssueCommand {
 /// An issue to be added.
 #[derive(Debug, ClapArgs)]
 struct IssueAdd {
-    /// Its id
+    /// The id of the issue
     id: String,
-    /// What it is about, in one line
+    /// The title, in one line
     title: String,
-    /// The run; without it, the only one that has issues
+    /// The run [default: the only one that has issues]
     #[arg(long)]
     run: Option<String>,
-    /// Its repository [default: the only one]
+    /// The repository of the issue [default: the only one]
     #[arg(long, value_name = "NAME")]
     repo: Option<String>,
-    /// An issue that it waits for, as often as needed
+    /// An issue that it waits for (can be repeated)
     #[arg(long, alias = "blocked-by", value_name = "ID", action = ArgAction::Append)]
     on: Vec<String>,
-    /// What else the person or agent that works on it has to know
+    /// Details for the person or agent that works on it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 }
@@ -115,12 +115,12 @@ struct IssueAdd {
 /// Which issues are listed.
 #[derive(Debug, ClapArgs)]
 struct IssueList {
-    /// The run; without it, the only one that has issues
+    /// The run [default: the only one that has issues]
     run: Option<String>,
-    /// Only those in this state, in piton's word or the file's
+    /// List only issues with this status, in the word of piton or of the file
     #[arg(long, alias = "state")]
     status: Option<String>,
-    /// Only those of this repository
+    /// List only issues of this repository
     #[arg(long, value_name = "NAME")]
     repo: Option<String>,
 }
@@ -130,14 +130,14 @@ struct IssueList {
 struct IssueWhy {
     /// The issue: [RUN:]ID
     issue: String,
-    /// Why
+    /// The reason
     #[arg(long)]
     why: Option<String>,
 }
 
 impl TypedCommand for IssueArgs {
-    const ABOUT: &'static str = "See, add and move the issues of a run that came from a state.json";
-    const AFTER_HELP: &'static str = "The file shows what was said at once.\n\nExamples:\n  piton issue ready\n  piton issue start shop#7\n  piton issue done shop#7\n  piton issue list --status failed --json | jq -r '.issues[].id'";
+    const ABOUT: &'static str = "List, add and update the issues of a run";
+    const AFTER_HELP: &'static str = "The issues are those of a state.json. The file shows every change at once.\n\nExamples:\n  piton issue ready\n  piton issue start shop#7\n  piton issue done shop#7\n  piton issue list --status failed --json | jq -r '.issues[].id'";
 
     fn permission(&self) -> Permission {
         match &self.command {

@@ -24,16 +24,16 @@ enum JournalCommand {
         after_help = "Examples:\n  piton journal show --since 2h\n  piton journal show --since 2026-01-15 --json | jq -r .kind"
     )]
     Show {
-        /// From this time, so long ago, or from this event on
+        /// Start at this time, this long ago, or at this event
         #[arg(long, value_name = "TIME|DURATION|ID")]
         since: Option<String>,
     },
-    /// Check everything that is stored: hashes, heads, and that the views are the fold of the journal
+    /// Verify the hashes, heads and views of the journal
     #[command(
-        after_help = "Examples:\n  piton journal verify\n  piton journal verify --json | jq .damage"
+        after_help = "Compares the views with the result of replaying all events.\n\nExamples:\n  piton journal verify\n  piton journal verify --json | jq .damage"
     )]
     Verify,
-    /// Print every event as one JSON object a line
+    /// Print every event as one JSON object per line
     #[command(
         after_help = "Examples:\n  piton journal export > journal.jsonl\n  piton journal export | jq -r .kind | sort | uniq -c"
     )]
@@ -41,7 +41,7 @@ enum JournalCommand {
 }
 
 impl TypedCommand for JournalArgs {
-    const ABOUT: &'static str = "Show, verify or export what is stored";
+    const ABOUT: &'static str = "Show, verify or export the journal";
     const AFTER_HELP: &'static str =
         "Examples:\n  piton journal show --since 2h\n  piton journal verify";
 

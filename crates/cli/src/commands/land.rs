@@ -14,8 +14,8 @@ pub(crate) struct LandArgs {
 }
 
 impl TypedCommand for LandArgs {
-    const ABOUT: &'static str = "Bring the work of a run in lanes to the branch that it is for, if that only has to go forward";
-    const AFTER_HELP: &'static str = "Nothing is forced: where the branch has moved on, or has changes that are in no commit, it\nstays as it is, and what to type is printed.\n\nExamples:\n  piton land\n  piton land 2026-01-15_auth";
+    const ABOUT: &'static str = "Fast-forward the target branch to the work of a run";
+    const AFTER_HELP: &'static str = "The run is one that worked in lanes. If the target branch has new commits, or files that the\nrun changed have uncommitted changes, the branch stays as it is and the command to type is\nprinted.\n\nExamples:\n  piton land\n  piton land 2026-01-15_auth";
 
     fn permission(&self) -> Permission {
         Permission::new("piton land", CommandAccess::Person).for_path(self.run.as_ref())

@@ -26,72 +26,72 @@ pub(crate) struct LearnArgs {
 
 #[derive(Debug, Subcommand)]
 enum LearnCommand {
-    /// Add something worth knowing
+    /// Add a memory
     #[command(after_help = ADD)]
     Add(Box<LearnAdd>),
-    /// List what is remembered
+    /// List memories
     #[command(
         after_help = "Examples:\n  piton learn list\n  piton learn list --kind learning --type error-workaround\n  piton learn list --retired --json"
     )]
     List {
-        /// Only this kind
+        /// List only this kind
         #[arg(long)]
         kind: Option<KindArg>,
-        /// Only this type
+        /// List only this type
         #[arg(long = "type", value_name = "TYPE")]
         topic: Option<String>,
-        /// What is retired as well
+        /// List retired memories as well
         #[arg(long)]
         retired: bool,
     },
-    /// Show one thing that is remembered, whole
+    /// Show a memory in full
     #[command(after_help = "Example:\n  piton learn show sign-0002")]
     Show {
-        /// Its id, as `piton learn list` shows it
+        /// The id, as `piton learn list` shows it
         id: String,
     },
-    /// Say that something else takes the place of something; both stay on record
+    /// Replace a memory with another; both stay on record
     #[command(after_help = "Example:\n  piton learn supersede learning-0003 --by learning-0009")]
     Supersede {
-        /// The id of what is superseded
+        /// The id of the memory to replace
         id: String,
-        /// The id of what takes its place
+        /// The id of the memory that replaces it
         #[arg(long, value_name = "ID")]
         by: String,
-        /// Why
+        /// The reason
         #[arg(long)]
         why: Option<String>,
     },
-    /// Check what is remembered: what is repeated, contradicts, is stale or does not help
+    /// Find duplicate, contradictory, stale and unhelpful memories
     #[command(
-        after_help = "Changes nothing: each finding says what to type. Ends with 1 when there is one.\n\nExamples:\n  piton learn doctor\n  piton learn doctor --json | jq -r '.findings[].next'"
+        after_help = "Changes nothing: each finding names the command to type. Exits with status 1 if there are any.\n\nExamples:\n  piton learn doctor\n  piton learn doctor --json | jq -r '.findings[].next'"
     )]
     Doctor,
-    /// Take in what was remembered elsewhere, each thing once
+    /// Import memories from a file, each one once
     #[command(after_help = IMPORT)]
     Import {
-        /// A file with a JSON object a line; `-` reads it from stdin
+        /// A file with one JSON object per line; `-` is stdin
         file: PathBuf,
-        /// Only what is of this project, where the lines name several
+        /// Import only the memories of this project, if the lines name several
         #[arg(long)]
         project: Option<String>,
     },
-    /// Say that something is not to be followed any more; it stays on record
+    /// Retire a memory: it is no longer used, and stays on record
     #[command(
         after_help = "Example:\n  piton learn retire learning-0003 --why 'the build does it now'"
     )]
     Retire {
-        /// Its id
+        /// The id of the memory
         id: String,
-        /// Why
+        /// The reason
         #[arg(long)]
         why: Option<String>,
     },
 }
 
 const IMPORT: &str =
-    "A line holds `id`, `kind` (learning, pattern, guardrail, resolved-blocker) and `content`,
-and may hold `type`, `title`, `context`, `created_at`, `superseded_by` and `project`.
+    "Each line has `id`, `kind` (learning, pattern, guardrail, resolved-blocker) and `content`,
+and may have `type`, `title`, `context`, `created_at`, `superseded_by` and `project`.
 
 Examples:
   piton learn import memory.jsonl
@@ -116,10 +116,10 @@ Examples:
 
 #[derive(Debug, ClapArgs)]
 struct LearnAdd {
-    /// What kind it is
+    /// The kind of memory
     #[arg(long, default_value = "learning")]
     kind: KindArg,
-    /// What it is about: one of the types below
+    /// The type: one of those listed below
     #[arg(long = "type", value_name = "TYPE")]
     topic: Option<String>,
     /// The name of a pattern or of a guardrail
@@ -128,49 +128,49 @@ struct LearnAdd {
     /// Where or when it applies
     #[arg(long, visible_alias = "context", value_name = "TEXT")]
     trigger: Option<String>,
-    /// What shows that it is so
+    /// The evidence that it is true
     #[arg(long, value_name = "TEXT")]
     evidence: Option<String>,
-    /// After what a guardrail was put up [default: today's session, and your name]
+    /// The event after which a guardrail was added [default: today's session, and your name]
     #[arg(long, value_name = "TEXT")]
     added_after: Option<String>,
-    /// A path or snippet that shows a pattern, as often as needed
+    /// A path or snippet that shows a pattern (can be repeated)
     #[arg(long, value_name = "TEXT", action = ArgAction::Append)]
     example: Vec<String>,
-    /// How sure it is that a pattern is one
+    /// How certain a pattern is
     #[arg(long)]
     confidence: Option<ConfidenceArg>,
-    /// The item that it came from
+    /// The item that the memory comes from
     #[arg(long)]
     item: Option<String>,
-    /// What to know; `-` reads it from stdin
+    /// The text of the memory; `-` reads it from stdin
     content: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum KindArg {
-    /// Something that was learned
+    /// A fact that was learned
     Learning,
     /// How this code base does things
     Pattern,
-    /// What to do instead of what went wrong
+    /// A rule that prevents a failure of the past
     Guardrail,
-    /// What was in the way once, and how it was resolved
+    /// A blocker of the past and how it was resolved
     ResolvedBlocker,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ConfidenceArg {
-    /// Very
+    /// Very certain
     High,
-    /// Somewhat
+    /// Somewhat certain
     Medium,
-    /// Hardly
+    /// Hardly certain
     Low,
 }
 
 impl TypedCommand for LearnArgs {
-    const ABOUT: &'static str = "Add, list, show and retire what is worth knowing the next time";
+    const ABOUT: &'static str = "Manage memories: learnings, patterns, guardrails, blockers";
     const AFTER_HELP: &'static str = "Examples:\n  piton learn add --type build-command 'Run `make gen` before the tests'\n  piton learn list --kind guardrail\n  piton learn retire learning-0003 --why 'the build does it now'";
 
     fn permission(&self) -> Permission {

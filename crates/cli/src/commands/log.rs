@@ -11,22 +11,22 @@ use crate::show::entry::describe_entry;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LogArgs {
-    /// What kind of event it is
+    /// The type of the event
     #[arg(value_name = "TYPE")]
     kind: String,
-    /// The spec it belongs to
+    /// The spec that it belongs to
     #[arg(long)]
     spec: Option<String>,
-    /// The task it belongs to
+    /// The task that it belongs to
     #[arg(long, alias = "task-id")]
     task: Option<String>,
     /// What happened
     #[arg(long)]
     description: Option<String>,
-    /// More about it
+    /// Further notes
     #[arg(long)]
     notes: Option<String>,
-    /// A further field, as often as needed
+    /// An additional field (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_key_value, action = ArgAction::Append)]
     data: Vec<(String, String)>,
 }

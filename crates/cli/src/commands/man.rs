@@ -8,12 +8,12 @@ use crate::invocation::{Invocation, TypedCommand};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ManArgs {
-    /// A command, in one word or more; without it, the page of piton, which lists all
+    /// The command, such as `plan compile` [default: piton, with a list of all commands]
     command: Vec<String>,
 }
 
 impl TypedCommand for ManArgs {
-    const ABOUT: &'static str = "Print the manual page, or that of a command";
+    const ABOUT: &'static str = "Print the manual page of piton or of a command";
     const AFTER_HELP: &'static str =
         "Examples:\n  piton man > piton.1 && man ./piton.1\n  piton man plan compile | man -l -";
 

@@ -8,20 +8,19 @@ use crate::invocation::{Invocation, TypedCommand};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct McpArgs {
-    /// What is worked on: [RUN:]NODE; without it, PITON_ITEM
+    /// The item that the agent works on: [RUN:]NODE [default: PITON_ITEM]
     #[arg(long)]
     item: Option<String>,
 }
 
 impl TypedCommand for McpArgs {
-    const ABOUT: &'static str =
-        "Serve status, memory and records to an agent as tools, over stdin and stdout";
+    const ABOUT: &'static str = "Start an MCP server on stdin and stdout";
     const AFTER_HELP: &'static str =
-        "It is started by a client of the Model Context Protocol, in the folder of the project, and
-ends when the client closes stdin. The tools: status, next, prepare and recall read; record,
-log, learn and ask write about the item that is worked on. Which one that is says PITON_ATTEMPT
-in the agents that `piton run` starts, elsewhere --item or PITON_ITEM; without any of them the
-tools that write are refused.
+        "A client of the Model Context Protocol starts the server in the folder of the project; the
+server ends when the client closes stdin. The tools status, next, prepare and recall read;
+record, log, learn and ask write about the item that the agent works on. In agents that
+`piton run` starts, PITON_ATTEMPT names that item; elsewhere, --item or PITON_ITEM does.
+Without any of them, the tools that write are refused.
 
 Examples:
   claude mcp add piton -- piton mcp --item auth-login

@@ -17,17 +17,16 @@ const INBOX: &str = "piton inbox";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct NextArgs {
-    /// The run: its name, the path of its plan, or the beginning of its id
+    /// The run: its name, the path of its plan, or a prefix of its id
     run: Option<String>,
-    /// At most so many of each kind
+    /// List at most N items of each kind
     #[arg(long, value_name = "N", default_value_t = next::SHOWN)]
     limit: usize,
 }
 
 impl TypedCommand for NextArgs {
-    const ABOUT: &'static str =
-        "Say what can be worked on, what waits for what, and what is stuck and why";
-    const AFTER_HELP: &'static str = "Without RUN: every run that is not over.\n\nExamples:\n  piton next\n  piton next 2026-01-15_auth --limit 5\n  piton next --json | jq -r '.runs[].ready[].node'";
+    const ABOUT: &'static str = "List items that are ready, waiting or stuck, with reasons";
+    const AFTER_HELP: &'static str = "Without RUN, lists the items of every unfinished run.\n\nExamples:\n  piton next\n  piton next 2026-01-15_auth --limit 5\n  piton next --json | jq -r '.runs[].ready[].node'";
 
     fn permission(&self) -> Permission {
         Permission::new("piton next", CommandAccess::Read)

@@ -15,7 +15,7 @@ pub(crate) struct PauseArgs {
 }
 
 impl TypedCommand for PauseArgs {
-    const ABOUT: &'static str = "Pause a run at its next boundary";
+    const ABOUT: &'static str = "Pause a run after its current piece of work";
     const AFTER_HELP: &'static str = "Examples:\n  piton pause\n  piton pause 2026-01-15_auth";
 
     fn permission(&self) -> Permission {

@@ -40,14 +40,14 @@ enum PlanCommand {
         /// The folder of the workflows [default: .claude/workflows of the work tree]
         #[arg(long, value_name = "DIR")]
         workflows: Option<PathBuf>,
-        /// Where to write; `-` is stdout [default: PROGRESS.yaml of the sprint, unless it is started]
+        /// The file to write; `-` is stdout [default: PROGRESS.yaml of a sprint that has not started]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// Take variables that nothing fills in for errors
+        /// Treat undefined variables as errors
         #[arg(long)]
         strict: bool,
     },
-    /// Say what is wrong with a plan, and write nothing
+    /// Check a plan for problems without writing anything
     #[command(
         after_help = "Examples:\n  piton plan check sprints/2026-01-15_auth\n  piton plan check prd.json\n  piton plan check . --strict --json | jq -r '.problems[].code'"
     )]
@@ -58,32 +58,30 @@ enum PlanCommand {
         /// The folder of the workflows [default: .claude/workflows of the work tree]
         #[arg(long, value_name = "DIR")]
         workflows: Option<PathBuf>,
-        /// Take variables that nothing fills in, and whatever is not to the letter
-        /// of its format, for errors
+        /// Treat undefined variables and every deviation from the format as errors
         #[arg(long)]
         strict: bool,
     },
-    /// Begin a sprint: its folder and a SPRINT.yaml to fill in; or, of a manifest and
-    /// requirements, the state.json of a run that goes from them to issues
+    /// Create a sprint, or a run of issues from a manifest
     #[command(
-        after_help = "Examples:\n  piton plan new --sprint feature-auth\n  piton plan new --sprint feature-auth --workflow bugfix-workflow\n  piton plan new --manifest manifest.yaml --prd requirements/orders.md\n  piton plan new --manifest .sdlc/manifest.yaml --prd https://example.org/orders"
+        after_help = "A sprint is a folder with a SPRINT.yaml to fill in. With --manifest, the command writes the\nstate.json of a run that turns requirements into issues.\n\nExamples:\n  piton plan new --sprint feature-auth\n  piton plan new --sprint feature-auth --workflow bugfix-workflow\n  piton plan new --manifest manifest.yaml --prd requirements/orders.md\n  piton plan new --manifest .sdlc/manifest.yaml --prd https://example.org/orders"
     )]
     New(Box<NewArgs>),
-    /// Add phases to a sprint that is under way
+    /// Add phases to a sprint that has started
     #[command(
         after_help = "Examples:\n  piton plan inject 'Update the changelog'\n  piton plan inject 'Review the API' --after development --id-prefix review\n  piton plan inject --workflow hardening --at end-of-workflow"
     )]
     Inject(Box<InjectArgs>),
-    /// Add a step to the definition of a sprint, and to its run if it is under way
+    /// Add a step to a sprint, and to its run if it has started
     #[command(
         after_help = "Examples:\n  piton plan add-step 'Add a login page'\n  piton plan add-step 'Fix the reset mail' --sprint .claude/sprints/2026-01-15_auth --workflow bugfix"
     )]
     AddStep {
-        /// What is to be done
+        /// The prompt of the step
         prompt: String,
         #[command(flatten)]
         target: StepsArgs,
-        /// Its id
+        /// The id of the step
         #[arg(long)]
         id: Option<String>,
         /// The workflow of this step
@@ -93,48 +91,47 @@ enum PlanCommand {
         #[arg(long)]
         model: Option<String>,
     },
-    /// Add the steps of a file; `-` is stdin
+    /// Add the steps in a file to a sprint
     #[command(
         after_help = "Examples:\n  piton plan import steps.yaml\n  gh issue list --label bug --json number,title,body | piton plan import -"
     )]
     Import {
-        /// `steps:` with a list of `- prompt: TEXT`, or what `gh issue list --json` prints
+        /// A list of `- prompt: TEXT` under `steps:`, or the output of `gh issue list --json`; `-`
+        /// is stdin
         file: PathBuf,
         #[command(flatten)]
         target: StepsArgs,
     },
-    /// Leave a node out, with all that lies below it
+    /// Skip a node and everything below it
     #[command(
         after_help = "Examples:\n  piton plan skip development/step-2\n  piton plan skip 2026-01-15_auth:release --why 'not needed any more'"
     )]
     Skip {
         /// The node: [RUN:]NODE, as `piton status` shows it
         node: String,
-        /// Why
+        /// The reason
         #[arg(long)]
         why: Option<String>,
     },
-    /// Try a node again, with all that failed below it
+    /// Retry a node and everything that failed below it
     #[command(
         after_help = "Examples:\n  piton plan retry development/step-2\n  piton plan retry 2026-01-15_auth:release --why 'the disk has room again'"
     )]
     Retry {
         /// The node: [RUN:]NODE, as `piton status` shows it
         node: String,
-        /// Why
+        /// The reason
         #[arg(long)]
         why: Option<String>,
     },
-    /// Remove the worktree of a run, if nothing in it is uncommitted, and keep its branch; or
-    /// the lanes and the branch of a run that has landed. Where a lane has what is nowhere
-    /// else nothing is removed
+    /// Remove the worktree or the lanes of a run
     #[command(
-        after_help = "Examples:\n  piton plan clean 2026-01-15_auth\n  piton plan clean sprints/2026-01-15_auth\n  piton plan clean 2026-01-15_auth --abandon"
+        after_help = "A worktree is removed if it has no uncommitted changes; its branch stays. Lanes are removed,\nwith their branch, if the run has landed. If a lane has work that exists nowhere else,\nnothing is removed.\n\nExamples:\n  piton plan clean 2026-01-15_auth\n  piton plan clean sprints/2026-01-15_auth\n  piton plan clean 2026-01-15_auth --abandon"
     )]
     Clean {
         /// The run: its name, or the path of its plan
         run: String,
-        /// Remove its lanes with what is in them and nowhere else
+        /// Remove the lanes even if they have work that exists nowhere else
         #[arg(long)]
         abandon: bool,
     },
@@ -143,19 +140,19 @@ enum PlanCommand {
 /// What is begun.
 #[derive(Debug, ClapArgs)]
 struct NewArgs {
-    /// The name of the sprint; its folder begins with the date
+    /// The name of the sprint; the name of its folder starts with the date
     #[arg(long, value_name = "NAME", required_unless_present = "manifest")]
     sprint: Option<String>,
-    /// The workflow that it follows
+    /// The workflow of the sprint
     #[arg(long, value_name = "NAME", requires = "sprint")]
     workflow: Option<String>,
-    /// Who owns it
+    /// The owner of the sprint
     #[arg(long, requires = "sprint")]
     owner: Option<String>,
-    /// Begin a run of issues in the repository that this manifest.yaml names
+    /// Create a run of issues in the repository that this manifest.yaml names
     #[arg(long, value_name = "FILE", conflicts_with = "sprint")]
     manifest: Option<PathBuf>,
-    /// Where its requirements are: a file, or an address, which is not fetched
+    /// The requirements: a file, or a URL, which piton does not fetch
     /// [default: `prd` of the manifest]
     #[arg(long, value_name = "FILE|URL", requires = "manifest")]
     prd: Option<String>,
@@ -167,10 +164,10 @@ struct NewArgs {
 /// What is added to a sprint that is under way.
 #[derive(Debug, ClapArgs)]
 struct InjectArgs {
-    /// What to tell the agent; with --workflow, what its phases are about
+    /// The prompt for the agent; with --workflow, the subject of its phases
     #[arg(required_unless_present = "workflow")]
     prompt: Option<String>,
-    /// The run: its name, the path of its plan, or the beginning of its id
+    /// The run: its name, the path of its plan, or a prefix of its id
     #[arg(long)]
     run: Option<String>,
     /// Add the phases of this workflow
@@ -181,10 +178,10 @@ struct InjectArgs {
     workflows: Option<PathBuf>,
     #[command(flatten)]
     place: PlaceArgs,
-    /// How the ids begin
+    /// The prefix of the new ids
     #[arg(long, value_name = "PREFIX")]
     id_prefix: Option<String>,
-    /// The model to ask for
+    /// The model to use
     #[arg(long)]
     model: Option<String>,
 }
@@ -192,7 +189,7 @@ struct InjectArgs {
 /// The sprint that steps are added to.
 #[derive(Debug, ClapArgs)]
 struct StepsArgs {
-    /// The sprint's folder [default: here, else the newest of .claude/sprints]
+    /// The sprint's folder [default: the current one, else the newest in .claude/sprints]
     #[arg(long, value_name = "DIR")]
     sprint: Option<PathBuf>,
     /// The collection [default: step, or the only one]
@@ -204,7 +201,7 @@ struct StepsArgs {
 }
 
 impl TypedCommand for PlanArgs {
-    const ABOUT: &'static str = "Compile, check, skip, retry";
+    const ABOUT: &'static str = "Create, check, compile and change plans";
     const AFTER_HELP: &'static str = "Examples:\n  piton plan check sprints/2026-01-15_auth\n  piton plan skip development/step-2 --why 'not needed any more'";
 
     fn permission(&self) -> Permission {

@@ -12,16 +12,16 @@ use crate::show::progress::strip_controls;
 pub(crate) struct PrepareArgs {
     /// The item, as `piton status` or `piton recent` shows it
     item: String,
-    /// No longer than so many tokens (of three bytes; at least 200)
+    /// Print at most N tokens (of three bytes each; at least 200)
     #[arg(long, value_name = "N")]
     max_tokens: Option<usize>,
 }
 
 impl TypedCommand for PrepareArgs {
-    const ABOUT: &'static str = "Show what to know before beginning work on an item";
+    const ABOUT: &'static str = "Show the notes to read before work on an item";
     const AFTER_HELP: &'static str =
-        "What holds, what was tried, what helps, what stands in the way, what was done: as the
-block that stands in the prompts of `piton run`.
+        "Prints the rules, the earlier attempts, the memories that help, the blockers and the finished
+work, in the same form as in the prompts of `piton run`.
 
 Examples:
   piton prepare auth-login

@@ -19,17 +19,16 @@ const SHOWN: usize = 3;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecallArgs {
-    /// What failed, or what is to be done; `-` reads it from stdin
+    /// The failure or the task; `-` reads it from stdin
     text: String,
-    /// As of this time, such as 2026-01-15T10:30:00Z [default: now]
+    /// Search as of this time, such as 2026-01-15T10:30:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     now: Option<Timestamp>,
 }
 
 impl TypedCommand for RecallArgs {
-    const ABOUT: &'static str = "Say what is known that helps with a failure, or before a task";
-    const AFTER_HELP: &'static str =
-        "Says what is known that helps with this, or that nothing recorded helps.
+    const ABOUT: &'static str = "Search the memory for help with a failure or a task";
+    const AFTER_HELP: &'static str = "Prints the memories that help, or reports that none does.
 
 Examples:
   piton recall 'connection refused on port 5433'

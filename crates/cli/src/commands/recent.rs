@@ -16,21 +16,21 @@ use crate::show::table;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecentArgs {
-    /// How many entries or attempts at most [default: 20; with --item all]
+    /// The maximum number of entries or attempts [default: 20; with --item all]
     count: Option<usize>,
-    /// Show the attempts at an item, [RUN:]NODE, and what was noticed in them
+    /// Show the attempts at an item, [RUN:]NODE, and their observations
     #[arg(long, conflicts_with = "blockers")]
     item: Option<String>,
-    /// Show what was noticed in the last attempts
+    /// Show the observations of the last attempts
     #[arg(long, conflicts_with = "blockers")]
     observations: bool,
-    /// Show everything that is blocked: tasks of sessions, and what attempts say
+    /// Show all blockers: blocked session tasks, and blockers that attempts reported
     #[arg(long, conflicts_with = "count")]
     blockers: bool,
 }
 
 impl TypedCommand for RecentArgs {
-    const ABOUT: &'static str = "Show what happened lately, the last task, the unresolved blockers";
+    const ABOUT: &'static str = "Show recent activity, the last task and unresolved blockers";
     const AFTER_HELP: &'static str = "Examples:\n  piton recent\n  piton recent 5 --json | jq .unresolved_blockers\n  piton recent --item auth-login\n  piton recent 10 --observations\n  piton recent --blockers";
 
     fn permission(&self) -> Permission {

@@ -24,13 +24,13 @@ use crate::show::progress::first_line;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecordArgs {
-    /// What was worked on: [RUN:]NODE; `-` reads JSON from stdin
+    /// The item: [RUN:]NODE; `-` reads JSON from stdin
     #[arg(required_unless_present = "from")]
     item: Option<String>,
     /// Read JSON from a file; `-` is stdin
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// How it ended [default: completed]
+    /// The outcome of the attempt [default: completed]
     #[arg(long)]
     outcome: Option<OutcomeArg>,
     /// What was done
@@ -39,31 +39,31 @@ pub(crate) struct RecordArgs {
     /// What went wrong
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
-    /// More about it
+    /// Further notes
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
-    /// How long it took: seconds, or 90s, 45m, 1h30m
+    /// The duration: seconds, or 90s, 45m, 1h30m
     #[arg(long, value_name = "DURATION", value_parser = parse_seconds)]
     duration: Option<u64>,
-    /// Who made it [default: you]
+    /// Who made the attempt [default: you]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// A file that was changed, as often as needed
+    /// A file that was changed (can be repeated)
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     file: Vec<String>,
-    /// A commit that was made, as often as needed
+    /// A commit that was made (can be repeated)
     #[arg(long, value_name = "COMMIT", action = ArgAction::Append)]
     commit: Vec<String>,
-    /// What was noticed, as often as needed: blocker, finding or completion
+    /// An observation: a blocker, finding or completion (can be repeated)
     #[arg(long, value_name = "TYPE: TITLE", value_parser = parse_observation, action = ArgAction::Append)]
     observation: Vec<Observation>,
-    /// A picture that shows it, as often as needed; a copy is kept
+    /// A screenshot of the result; piton stores a copy (can be repeated)
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     screenshot: Vec<PathBuf>,
-    /// What was looked at in a browser and found right, as often as needed
+    /// A result that was verified in a browser (can be repeated)
     #[arg(long, value_name = "TEXT", action = ArgAction::Append)]
     validation: Vec<String>,
-    /// A blocker that is resolved by it: a task, SPEC:TASK, an entry or a decision
+    /// The blocker that the attempt resolved: a task, SPEC:TASK, an entry or a decision
     #[arg(long, value_name = "BLOCKER", requires = "resolution")]
     resolves: Option<String>,
     /// How the blocker was resolved
@@ -78,22 +78,22 @@ pub(crate) struct RecordArgs {
 // What an attempt used. No doc comment: clap would show it as the help of the command.
 #[derive(Debug, ClapArgs)]
 struct UsageArgs {
-    /// How many tokens were read
+    /// The number of input tokens
     #[arg(long, value_name = "N")]
     input_tokens: Option<u64>,
-    /// How many tokens were written
+    /// The number of output tokens
     #[arg(long, value_name = "N")]
     output_tokens: Option<u64>,
-    /// How many tokens were read from a cache
+    /// The number of tokens read from a cache
     #[arg(long, value_name = "N")]
     cache_read_tokens: Option<u64>,
-    /// How many tokens were written to a cache
+    /// The number of tokens written to a cache
     #[arg(long, value_name = "N")]
     cache_write_tokens: Option<u64>,
-    /// How many tokens were of reasoning
+    /// The number of reasoning tokens
     #[arg(long, value_name = "N")]
     reasoning_tokens: Option<u64>,
-    /// What it cost, in dollars
+    /// The cost in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = parse_dollars)]
     cost_usd: Option<f64>,
 }
@@ -101,22 +101,22 @@ struct UsageArgs {
 // What was known before an attempt; see above.
 #[derive(Debug, ClapArgs)]
 struct ContextArgs {
-    /// How often the item had been tried again
+    /// How often the item was retried before
     #[arg(long, value_name = "N")]
     retry_count: Option<u64>,
-    /// Why the attempt before failed
+    /// Why the previous attempt failed
     #[arg(long, value_name = "TEXT")]
     previous_failure: Option<String>,
-    /// What was decided after that
+    /// The recovery action after that failure
     #[arg(long, value_name = "ACTION")]
     recovery_action: Option<ActionArg>,
-    /// With what guidance
+    /// The guidance for the recovery action
     #[arg(long, value_name = "TEXT")]
     recovery_guidance: Option<String>,
-    /// An item that was done before, as often as needed
+    /// A dependency that was done before (can be repeated)
     #[arg(long, value_name = "ITEM", action = ArgAction::Append)]
     dependency: Vec<String>,
-    /// Whether the claim of a blocker was checked
+    /// Whether the claim of a blocker was verified
     #[arg(long, value_name = "BOOL")]
     blocker_verified: Option<bool>,
     /// Whether the claim was true
@@ -126,17 +126,17 @@ struct ContextArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum OutcomeArg {
-    /// It is done
+    /// The item is done
     Completed,
-    /// It failed
+    /// The attempt failed
     Failed,
-    /// It cannot be done
+    /// The item cannot be done
     Blocked,
-    /// Some of it is done
+    /// Part of the item is done
     Partial,
-    /// A person is needed
+    /// A person must decide or help
     NeedsHuman,
-    /// It was ended from outside
+    /// The attempt was ended from outside
     Interrupted,
 }
 
@@ -144,11 +144,11 @@ enum OutcomeArg {
 enum ActionArg {
     /// Try again
     Retry,
-    /// Mend the workspace or the environment first
+    /// Fix the workspace or the environment first
     FixState,
     /// Split the item
     BreakChunks,
-    /// Leave it out
+    /// Skip the item
     Skip,
     /// Ask a person
     Manual,
@@ -174,15 +174,14 @@ fn parse_observation(text: &str) -> Result<Observation, String> {
 }
 
 impl TypedCommand for RecordArgs {
-    const ABOUT: &'static str =
-        "Record an attempt that piton did not start: what came of the work at an item";
+    const ABOUT: &'static str = "Record an attempt that piton did not start";
     const AFTER_HELP: &'static str =
-        "ITEM is a node as `piton status` shows it, with RUN: before it where more than one run has
-it; in a task file, a criterion's number. Where there is no plan, any name is taken; where
-there is one, project:NAME is an item of no plan.
+        "ITEM is a node as `piton status` shows it, with the prefix RUN: if several runs have it; in a
+task file, the number of a criterion. Without a plan, any name is accepted; with a plan,
+project:NAME is an item outside of it.
 
-JSON is read with `-` or --from, and at no other time. It is an object like an entry of
-.ralph/progress.json without its id; all keys may be left out:
+JSON is read only with `-` or --from. It is an object like an entry of .ralph/progress.json
+without its id; all keys are optional:
   prd_id, timestamp, iteration, status, duration_seconds, summary, files_modified,
   git_commits, error, notes, agent, validations
   observations[]: type, title, description, file, category, severity, action_taken,
@@ -191,7 +190,7 @@ JSON is read with `-` or --from, and at no other time. It is an object like an e
     reasoning_tokens, cost_usd
   context: retry_count, previous_failure_reason, recovery_action, recovery_guidance,
     dependencies_completed, blocker_verified, blocker_valid
-What is typed as well holds; lists are joined. Other keys and words are refused.
+Options override the JSON; lists are joined. Unknown keys and values are refused.
 
 Examples:
   piton record auth-login --summary 'JWT login' --duration 45m --commit a1b2c3d

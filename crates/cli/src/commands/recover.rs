@@ -16,16 +16,16 @@ use crate::show::progress::first_line;
 pub(crate) struct RecoverArgs {
     /// The item, as `piton status` or `piton recent` shows it
     item: String,
-    /// What failed, in a file; `-` reads it from stdin [default: the last attempt]
+    /// A file with the output of the failure; `-` is stdin [default: the last attempt]
     #[arg(long, value_name = "FILE")]
     failure: Option<PathBuf>,
 }
 
 impl TypedCommand for RecoverArgs {
-    const ABOUT: &'static str = "Say what to do after an attempt that did not complete";
+    const ABOUT: &'static str = "Recommend an action after an attempt that did not complete";
     const AFTER_HELP: &'static str =
-        "One of retry, fix-state, break-chunks, skip and manual, with what it rests on and what was
-considered before. Changes nothing; `piton run` follows the same answer by itself.
+        "Prints one of retry, fix-state, break-chunks, skip and manual, with its evidence and the
+actions that were considered before it. Changes nothing; `piton run` follows the same rules.
 
 Examples:
   piton recover auth-login

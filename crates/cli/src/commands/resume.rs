@@ -15,9 +15,8 @@ pub(crate) struct ResumeArgs {
 }
 
 impl TypedCommand for ResumeArgs {
-    const ABOUT: &'static str = "Let a paused run go on; says what to type to run it";
-    const AFTER_HELP: &'static str =
-        "Example:\n  piton resume 2026-01-15_auth && piton run 2026-01-15_auth --agent claude";
+    const ABOUT: &'static str = "Resume a paused run";
+    const AFTER_HELP: &'static str = "Starts no agent: prints the `piton run` command that continues the run.\n\nExample:\n  piton resume 2026-01-15_auth && piton run 2026-01-15_auth --agent claude";
 
     fn permission(&self) -> Permission {
         Permission::new("piton resume", CommandAccess::Person).for_path(self.run.as_ref())

@@ -21,13 +21,13 @@ use crate::show::count::format_count;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
     /// A sprint's folder, its SPRINT.yaml, a prd.json, a state.json, a task file with
-    /// criteria, or a run; without it, what is found here
+    /// criteria, or a run [default: the plan in the current folder]
     plan: Option<String>,
-    /// The agent: a name from the configuration, else a shell command (`sh:CMD` forces one)
+    /// The agent: a name from the configuration, or a shell command (`sh:CMD` forces one)
     #[arg(long, value_name = "NAME|CMD")]
     agent: Option<String>,
-    /// What says that the agent's work is done: its own words in the form that the prompt asks
-    /// for, or, of a plain command, exit status 0 [default: form]
+    /// How the agent reports that its work is done: with a verdict in the form that the prompt
+    /// asks for, or, as a plain command, with exit status 0 [default: form]
     #[arg(long, value_name = "HOW", value_enum)]
     verdict: Option<VerdictArg>,
     /// The folder of the workflows [default: .claude/workflows of the work tree]
@@ -36,60 +36,59 @@ pub(crate) struct RunArgs {
     /// The model for nodes whose plan names none
     #[arg(long)]
     model: Option<String>,
-    /// Work on so many items at once, each in a lane: a git worktree of its own. What is done is
-    /// merged on the branch piton/RUN, and `piton land` brings it to yours
+    /// Work on N items at once, each in a lane: a git worktree of its own. Finished work is
+    /// merged into the branch piton/RUN; `piton land` moves your branch forward to it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     workers: Option<u32>,
-    /// Work beside the runner that holds the run, with lanes of this process; what it may
-    /// use is what that one was started with
+    /// Join a run that another process works on, with lanes of this process. The limits of the
+    /// first process apply
     #[arg(long, conflicts_with_all = ["max_iterations", "stop_on_failure", "time_box", "budget_usd", "budget_tokens", "wait", "once", "dry_run", "recompile", "from", "same_tree", "ignore"])]
     join: bool,
-    /// Start at most so many agents
+    /// Start at most N agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_iterations: Option<u32>,
-    /// End at the first item that fails or waits for a person, though others are
-    /// ready.
+    /// Stop at the first item that fails or waits for a person, even if others are ready
     #[arg(long)]
     stop_on_failure: bool,
-    /// Work at most so long: 90s, 45m, 1h30m, 4h
+    /// Work for at most this long: 90s, 45m, 1h30m, 4h
     #[arg(long, value_name = "DURATION", value_parser = parse_duration_arg)]
     time_box: Option<u64>,
-    /// Use at most so many dollars, in all invocations of the run together
+    /// Spend at most this much, over all invocations of the run
     #[arg(long, value_name = "DOLLARS")]
     budget_usd: Option<Dollars>,
-    /// Use at most so many tokens, in all invocations of the run together
+    /// Use at most N tokens, over all invocations of the run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     budget_tokens: Option<u64>,
-    /// Stay at a wait for a person, and go on when it is decided
+    /// Keep running while a person must decide, and continue after the decision
     #[arg(long)]
     wait: bool,
-    /// End after one node
+    /// Stop after one node
     #[arg(long)]
     once: bool,
-    /// Say what would be done, and do nothing
+    /// Print what would be done, and start nothing
     #[arg(long)]
     dry_run: bool,
-    /// Compile and begin anew; the old PROGRESS.yaml is kept beside
+    /// Compile the plan again and start over; the old PROGRESS.yaml is kept beside it
     #[arg(long)]
     recompile: bool,
-    /// Begin with this file as the progress
+    /// Start with the progress in this file
     #[arg(long, value_name = "FILE", conflicts_with = "recompile")]
     from: Option<PathBuf>,
-    /// Work although another run is at work in this work tree; each takes the other's changes for
-    /// its own
+    /// Start even if another run works in this work tree. Each run counts the changes of both
+    /// as its own
     #[arg(long)]
     same_tree: bool,
-    /// Run without what the sprint enables under KEY: `worktree`, `orchestration` or
-    /// `per-iteration-hooks`
+    /// Ignore what the sprint enables under KEY: `worktree`, `orchestration` or
+    /// `per-iteration-hooks` (can be repeated)
     #[arg(long, value_name = "KEY", action = ArgAction::Append)]
     ignore: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum VerdictArg {
-    /// The agent's words
+    /// A verdict in the output of the agent
     Form,
-    /// Exit status 0 of a plain command, unless it says otherwise
+    /// Exit status 0 of a plain command, unless it prints another verdict
     ExitStatus,
 }
 
@@ -107,7 +106,7 @@ fn parse_duration_arg(text: &str) -> Result<u64, piton_core::amount::ParseDurati
 }
 
 impl TypedCommand for RunArgs {
-    const ABOUT: &'static str = "Work through a plan with an agent until it is done, waits for a person, or reaches a limit";
+    const ABOUT: &'static str = "Run a plan with an agent, or continue its run";
     const AFTER_HELP: &'static str = "Examples:
   piton run sprints/2026-01-15_auth --agent claude
   piton run 2026-01-15_auth --max-iterations 20 --time-box 4h
@@ -116,9 +115,11 @@ impl TypedCommand for RunArgs {
   piton run RALPH_TASK.md --agent ./agent.sh
   piton run prd.json --agent claude --workers 4
 
-The agent is any shell command: it reads its prompt on stdin. Without --agent a
-run goes on with the one it had, a new one uses `use` under [agent] in .piton/config.toml.
-Safe to kill: run again to go on; the flags of before hold where none is given.";
+The command ends when the plan is done, waits for a person, or reaches a limit.
+An agent can be any shell command that reads its prompt from stdin. Without --agent, a run
+continues with its last agent; a new run uses `use` under [agent] in .piton/config.toml.
+piton can be killed at any time: run it again to continue. The flags of the last invocation
+apply where you give none.";
 
     fn permission(&self) -> Permission {
         Permission::new("piton run", access_of_change(!self.dry_run)).for_path(self.plan.as_ref())

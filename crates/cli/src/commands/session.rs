@@ -20,36 +20,36 @@ pub(crate) struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 enum SessionCommand {
-    /// Note that work begins
+    /// Start a session
     #[command(
         after_help = "Examples:\n  piton session start\n  piton session start finish the login --spec auth"
     )]
     Start {
-        /// What it is about
+        /// The focus of the session
         focus: Vec<String>,
-        /// The spec it belongs to
+        /// The spec that it belongs to
         #[arg(long)]
         spec: Option<String>,
     },
-    /// Note that work ends, and how long it took
+    /// End a session and record its duration
     #[command(
         after_help = "Examples:\n  piton session end\n  piton session end 'login works, refresh is next'"
     )]
     End {
-        /// What came of it
+        /// The result of the session
         notes: Vec<String>,
     },
-    /// Note what is worked on from now on
+    /// Set the focus of the session
     #[command(after_help = "Example:\n  piton session focus the token refresh comes first")]
     Focus {
-        /// What is worked on
+        /// The new focus
         #[arg(required = true)]
         text: Vec<String>,
     },
 }
 
 impl TypedCommand for SessionArgs {
-    const ABOUT: &'static str = "Begin a session, end it, say what it is about";
+    const ABOUT: &'static str = "Start or end a session, or set its focus";
     const AFTER_HELP: &'static str = "Examples:\n  piton session start finish the login\n  piton session focus the token refresh comes first\n  piton session end 'login works, refresh is next'";
 
     fn permission(&self) -> Permission {

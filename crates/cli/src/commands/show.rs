@@ -12,12 +12,12 @@ use crate::show::status::{FinishedDisplay, render_run};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArgs {
-    /// An item ([RUN:]NODE), a run, or an attempt: its name, the beginning of its id, or ITEM#N
+    /// An item ([RUN:]NODE), a run, or an attempt: its name, a prefix of its id, or ITEM#N
     name: String,
 }
 
 impl TypedCommand for ShowArgs {
-    const ABOUT: &'static str = "Show all that is known of an item, a run or an attempt";
+    const ABOUT: &'static str = "Show the details of an item, a run or an attempt";
     const AFTER_HELP: &'static str = "Examples:\n  piton show auth-login\n  piton show 2026-01-15_auth:development/step-2\n  piton show auth-login#2 --json | jq -r .last_words";
 
     fn permission(&self) -> Permission {

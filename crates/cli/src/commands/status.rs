@@ -17,25 +17,25 @@ use crate::show::{costs as shown_costs, table};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StatusArgs {
-    /// The run: its name, the path of its plan, or the beginning of its id
+    /// The run: its name, the path of its plan, or a prefix of its id
     run: Option<String>,
-    /// Keep it live until the run rests
+    /// Refresh the output until the run ends or waits
     #[arg(long)]
     watch: bool,
-    /// Show each finished item in a line of its own
+    /// Show every finished item on its own line
     #[arg(long)]
     all: bool,
-    /// Count what failed and blocked attempts have in common: by error, and by category
+    /// Count failed and blocked attempts by error and by category
     #[arg(long, conflicts_with = "watch")]
     failures: bool,
-    /// Show what attempts used and cost: by item, by model, and in all
+    /// Show tokens and costs by item, by model and in total
     #[arg(long, conflicts_with_all = ["watch", "failures"])]
     costs: bool,
 }
 
 impl TypedCommand for StatusArgs {
-    const ABOUT: &'static str = "Show where everything stands";
-    const AFTER_HELP: &'static str = "With --failures one count is one attempt that failed or was blocked, or one item that\nfailed or is blocked without such an attempt. A check that says no fails the attempt\nbefore it. Categories count what was noticed; an attempt may notice several things.\n\nExamples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --failures\n  piton status --costs\n  piton status --json | jq .run.counters";
+    const ABOUT: &'static str = "Show the status of a run and its items";
+    const AFTER_HELP: &'static str = "--failures counts attempts that failed or were blocked, and items that failed or are blocked\nwithout such an attempt. If a check fails, the attempt before it counts as failed. Categories\ncount observations; one attempt may have several.\n\nExamples:\n  piton status\n  piton status 2026-01-15_auth --watch\n  piton status --failures\n  piton status --costs\n  piton status --json | jq .run.counters";
 
     fn permission(&self) -> Permission {
         Permission::new("piton status", CommandAccess::Read)

@@ -15,8 +15,8 @@ pub(crate) struct StopArgs {
 }
 
 impl TypedCommand for StopArgs {
-    const ABOUT: &'static str = "Stop a run now; it can be run again";
-    const AFTER_HELP: &'static str = "Examples:\n  piton stop\n  piton stop 2026-01-15_auth";
+    const ABOUT: &'static str = "Stop a run now";
+    const AFTER_HELP: &'static str = "Ends the agents that work on the run. `piton run` continues it later.\n\nExamples:\n  piton stop\n  piton stop 2026-01-15_auth";
 
     fn permission(&self) -> Permission {
         Permission::new("piton stop", CommandAccess::Person).for_path(self.run.as_ref())

@@ -20,16 +20,16 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, Subcommand)]
 enum StoreCommand {
-    /// Show where everything is kept, and how large it is
+    /// Show the path and the size of the store
     #[command(after_help = "Examples:\n  piton store info\n  piton store info --json | jq .events")]
     Info,
-    /// Copy the store to a file, while others write
+    /// Back up the store to a file, even during writes
     #[command(after_help = "Example:\n  piton store backup ../auth-$(date +%F).db")]
     Backup {
-        /// The file; it must not be there yet
+        /// The file, which must not exist yet
         file: PathBuf,
     },
-    /// Put a copy into the place of the store, which is kept beside
+    /// Replace the store with a backup; the old one is kept
     #[command(after_help = "Example:\n  piton store restore ../auth-2026-01-15.db")]
     Restore {
         /// A file that `piton store backup` wrote
@@ -38,7 +38,7 @@ enum StoreCommand {
 }
 
 impl TypedCommand for StoreArgs {
-    const ABOUT: &'static str = "See to the place where everything is kept";
+    const ABOUT: &'static str = "Inspect, back up and restore the store";
     const AFTER_HELP: &'static str =
         "Examples:\n  piton store info\n  piton store backup ../auth.db";
 

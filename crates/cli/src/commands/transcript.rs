@@ -18,19 +18,19 @@ const RESULT_LINES: usize = 3;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TranscriptArgs {
-    /// An attempt, as `piton show` takes it, or an item: its last attempt
+    /// An attempt, named as for `piton show`, or an item for its last attempt
     attempt: String,
-    /// Go on while the agent works, until the attempt is over
+    /// Follow the output until the attempt ends
     #[arg(short, long)]
     follow: bool,
-    /// Print what is stored, as it is
+    /// Print the stored output unformatted
     #[arg(long)]
     raw: bool,
 }
 
 impl TypedCommand for TranscriptArgs {
-    const ABOUT: &'static str = "Print what an agent printed, readable, also while it works";
-    const AFTER_HELP: &'static str = "Words stand as they are, a call of a tool in one line, what it gave shortened.\n\nExamples:\n  piton transcript auth-login -f\n  piton transcript auth-login#1 --raw | less\n  piton transcript auth-login --json | jq -r 'select(.kind == \"words\").text'";
+    const ABOUT: &'static str = "Print the transcript of an attempt";
+    const AFTER_HELP: &'static str = "Prints the text of the agent in full, each tool call on one line, and tool results shortened.\n\nExamples:\n  piton transcript auth-login -f\n  piton transcript auth-login#1 --raw | less\n  piton transcript auth-login --json | jq -r 'select(.kind == \"words\").text'";
 
     fn permission(&self) -> Permission {
         Permission::new("piton transcript", CommandAccess::Read)

@@ -14,42 +14,42 @@ use crate::show::count::format_count;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum MergeDriverCommand {
-    /// Let git merge native files as what they are; shows the change first
+    /// Install the merge driver; show the change first
     #[command(
-        after_help = "The attributes are those of the repository, so that they can be committed; the driver stands in\nits configuration, which each clone has for itself. Lines of yours hold. It can be repeated.\n\nExamples:\n  piton files merge-driver install --dry-run\n  piton files merge-driver install --yes"
+        after_help = "The attributes are written to .gitattributes, so that you can commit them; the driver is written\nto the git configuration, which each clone has for itself. Your own lines about the same patterns\nstay in force. The command can be repeated.\n\nExamples:\n  piton files merge-driver install --dry-run\n  piton files merge-driver install --yes"
     )]
     Install(MergeDriverSettings),
-    /// Take the driver out again; shows the change first
+    /// Uninstall the merge driver; show the change first
     #[command(
-        after_help = "What `install` did is undone to the byte; lines of yours stay.\n\nExample:\n  piton files merge-driver uninstall --yes"
+        after_help = "Undoes `install` byte for byte; your own lines stay.\n\nExample:\n  piton files merge-driver uninstall --yes"
     )]
     Uninstall(MergeDriverSettings),
-    /// Merge three versions of a file, as git asks its drivers to
+    /// Merge three versions of a file, as a git merge driver
     #[command(
-        after_help = "Ends with 0 when all is merged, with 1 when contradictions stand between marks in OURS, and with\n6 when a version could not be read as what it is: then it is merged by lines.\n\nExamples:\n  git merge feature\n  piton files merge-driver run base.json ours.json theirs.json 7 prd.json"
+        after_help = "Exit status: 0 if everything was merged, 1 if OURS contains conflict markers, 6 if a version\ncould not be parsed in its format; it is then merged by lines.\n\nExamples:\n  git merge feature\n  piton files merge-driver run base.json ours.json theirs.json 7 prd.json"
     )]
     Run(MergeDriverRun),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct MergeDriverSettings {
-    /// Ask nothing
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Show the change, and do nothing
+    /// Show the change without making it
     #[arg(long)]
     pub(super) dry_run: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct MergeDriverRun {
-    /// The version that both sides began with
+    /// The common ancestor of both versions
     base: PathBuf,
-    /// Our version, which is written over
+    /// Our version, which is overwritten with the result
     ours: PathBuf,
     /// Their version
     theirs: PathBuf,
-    /// How long the marks of a conflict are
+    /// The length of conflict markers
     #[arg(default_value_t = 7)]
     marker_size: usize,
     /// The path of the file in the repository [default: OURS]
