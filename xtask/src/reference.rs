@@ -64,7 +64,7 @@ fn documents(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
 
 fn commands(root: &Path, piton: &str) -> Result<String, String> {
     let mut text = format!(
-        "# Commands\n\n{NOTE}\n\nData goes to stdout, everything else to stderr. What each exit status means stands in the [README](../README.md#exit-status), how things fit together in the [guide](guide/getting-started.md).\n"
+        "# Commands\n\n{NOTE}\n\nData goes to stdout, everything else to stderr. The [README](../README.md#exit-status) lists the exit statuses, and the [guide](guide/getting-started.md) shows how to use the commands.\n"
     );
     let mut left = vec![Vec::new()];
     while let Some(path) = left.pop() {
@@ -130,7 +130,7 @@ fn failures(root: &Path) -> Result<String, String> {
     };
     let source = read(crate::tidy::CODES)?;
     let mut text = format!(
-        "# Failures\n\n{NOTE}\n\nEvery failure has a code. It stands in brackets behind the message; with `--json` the failure is an object on stderr, `{{\"schema\": \"piton.error/1\", \"error\": {{\"code\", \"message\", \"causes\", \"hint\", \"exit\"}}}}`, with `\"problems\"` in it where files have mistakes: the same objects as `piton plan check --json` prints.\n\n| code | exit status | what happened |\n|---|---|---|\n"
+        "# Failures\n\n{NOTE}\n\nEvery failure has a code, which the message shows in brackets at its end. With `--json`, the failure is an object on stderr, `{{\"schema\": \"piton.error/1\", \"error\": {{\"code\", \"message\", \"causes\", \"hint\", \"exit\"}}}}`, with `\"problems\"` if files have mistakes: the same objects as `piton plan check --json` prints.\n\n| code | exit status | what happened |\n|---|---|---|\n"
     );
     for (code, exit) in codes(&source) {
         let page = read(&format!("{}/{code}.md", crate::tidy::PAGES))?;

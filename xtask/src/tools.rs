@@ -24,7 +24,7 @@ pub(crate) fn page(root: &Path, piton: &str, note: &str) -> Result<String, Strin
         return Err(format!("piton mcp gave {} answers", answers.len()));
     };
     let mut text = format!(
-        "# Tools and resources of `piton mcp`\n\n{note}\n\nHow to add the server to an agent, and which item it may write about, stands in the [guide](guide/mcp.md). An answer has at most 8,000 characters; what does not fit is said. A mistake is answered with its code, as in the [list of failures](errors/README.md), and a hint.\n"
+        "# Tools and resources of `piton mcp`\n\n{note}\n\nThe [guide](guide/mcp.md) describes how to add the server to an agent, and which item it can write about. An answer has at most 8,000 characters, and says how much was left out. An error has a code from the [list of failures](errors/README.md), and a hint.\n"
     );
     for tool in list(&tools["result"]["tools"]) {
         text.push_str(&of_tool(tool));
