@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use piton_core::redact::Redactor;
+use piton_engine::model::redact::Redactor;
 use piton_engine::{Failure, World};
 use tracing::Level;
 use tracing_subscriber::fmt::MakeWriter;

@@ -4,6 +4,11 @@
 //! translate them. Nothing here prints. What the rules are: see `piton_core`. What
 //! the files mean: see `piton_formats`.
 //!
+//! Programs other than piton's own use this crate alone: [`model`] and [`store`] are what
+//! stands below it. [`session::Session`] opens a store, commits, reads and follows;
+//! [`verbs::run::run`] works through a plan. The two programs in `examples/` do each of
+//! these.
+//!
 //! | question | module |
 //! |---|---|
 //! | what can be asked of piton, one file a verb | [`verbs`] |
@@ -38,6 +43,11 @@ pub mod runner;
 pub mod session;
 pub mod verbs;
 pub mod world;
+
+/// What is stored and decided: commands, events, rows, and the rules over them.
+pub use piton_core as model;
+/// Where it is stored.
+pub use piton_store as store;
 
 pub use failure::notice::Notice;
 pub use failure::{CommandExit, Failure, Findings};

@@ -1,7 +1,7 @@
 //! Where something is added to a plan, as it is typed.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use piton_core::request::InsertPosition;
+use piton_engine::model::request::InsertPosition;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PlaceArgs {

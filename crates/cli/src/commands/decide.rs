@@ -1,9 +1,9 @@
 //! `piton decide`.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use piton_core::request::{Injection, Until};
-use piton_core::{DecisionChoice, DecisionKind, Verb};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::request::{Injection, Until};
+use piton_engine::model::{DecisionChoice, DecisionKind, Verb};
 use piton_engine::verbs::inbox::{self, DecisionAnswer, DecisionResult, RequestTerms};
 use piton_engine::{CommandExit, Failure};
 

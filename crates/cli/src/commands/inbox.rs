@@ -1,8 +1,8 @@
 //! `piton inbox`.
 
 use clap::{Args as ClapArgs, Subcommand};
-use piton_core::{DecisionChoice, Verb};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::{DecisionChoice, Verb};
 use piton_engine::verbs::inbox::{
     self, ApprovalSubject, OpenQuestion, OpenQuestions, Question, ReviewedWork,
 };

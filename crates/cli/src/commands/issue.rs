@@ -1,8 +1,8 @@
 //! `piton issue`.
 
 use clap::{ArgAction, Args as ClapArgs, Subcommand};
-use piton_core::ItemState;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::ItemState;
 use piton_engine::verbs::issue::{
     self, IssueDetails, IssueFilter, IssueMove, MovedIssue, NewIssue, RunIssues,
 };

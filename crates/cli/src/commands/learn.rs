@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args as ClapArgs, Subcommand, ValueEnum};
-use piton_core::Actor;
-use piton_core::memory::{Confidence, Memory, MemoryKind, MemoryRow};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Actor;
+use piton_engine::model::memory::{Confidence, Memory, MemoryKind, MemoryRow};
 use piton_engine::verbs::doctor::{self, DoctorReport};
 use piton_engine::verbs::import;
 use piton_engine::verbs::learn::{self, MemoryFilter, RememberedRow, RememberedRows};

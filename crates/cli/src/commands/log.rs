@@ -1,8 +1,8 @@
 //! `piton log`.
 
 use clap::{ArgAction, Args as ClapArgs};
-use piton_core::entry::Entry;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::entry::Entry;
 use piton_engine::verbs::log;
 use piton_engine::{CommandExit, Failure};
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
-use piton_core::request::Injection;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::request::Injection;
 use piton_engine::verbs::clean::{UnsavedPolicy, clean};
 use piton_engine::verbs::compile::{
     CompileTarget, CompiledSprint, check_plan, compile_sprint, sprint_path,

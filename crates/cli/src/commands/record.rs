@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args as ClapArgs, ValueEnum};
-use piton_core::Outcome;
-use piton_core::amount::ParseDurationError;
-use piton_core::attempt::{
+use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Outcome;
+use piton_engine::model::amount::ParseDurationError;
+use piton_engine::model::attempt::{
     AttemptContext, ProgramReport, RecoveryAction, Report, ReportedChanges, Spend, Usage,
 };
-use piton_core::observation::Observation;
-use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::observation::Observation;
 use piton_engine::process::shell::quote_word;
 use piton_engine::verbs::record::{
     self, AttemptAccount, RecordRequest, RecordedAttempt, UnfinishedItem,

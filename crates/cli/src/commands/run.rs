@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, ValueEnum};
-use piton_core::RunState;
-use piton_core::dollars::Dollars;
-use piton_core::policy::Limits;
 use piton_engine::caller::Permission;
 use piton_engine::config::VerdictSource;
+use piton_engine::model::RunState;
+use piton_engine::model::dollars::Dollars;
+use piton_engine::model::policy::Limits;
 use piton_engine::verbs::account::{Account, account_of_run};
 use piton_engine::verbs::run::{self, DryRun, EndedRun};
 use piton_engine::{CommandExit, Failure};
@@ -101,8 +101,8 @@ impl From<VerdictArg> for VerdictSource {
     }
 }
 
-fn parse_duration_arg(text: &str) -> Result<u64, piton_core::amount::ParseDurationError> {
-    piton_core::amount::parse_duration(text)
+fn parse_duration_arg(text: &str) -> Result<u64, piton_engine::model::amount::ParseDurationError> {
+    piton_engine::model::amount::parse_duration(text)
 }
 
 impl TypedCommand for RunArgs {
@@ -212,11 +212,11 @@ fn show_ended_run(ended: &EndedRun, output: &mut CliOutput) {
 }
 
 /// How the run stands now.
-fn show_run_end(row: &piton_core::RunRow, output: &mut CliOutput) {
+fn show_run_end(row: &piton_engine::model::RunRow, output: &mut CliOutput) {
     let name = &row.name;
     match (row.state, &row.pause) {
         (RunState::Done, _) => output.print_note(&format!("{GREEN}run `{name}` is done{GREEN:#}")),
-        (RunState::Paused, Some(piton_core::run::Pause::Limit { limit })) => {
+        (RunState::Paused, Some(piton_engine::model::run::Pause::Limit { limit })) => {
             output.print_note(&format!(
                 "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
             ));

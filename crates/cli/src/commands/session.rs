@@ -1,8 +1,8 @@
 //! `piton session`.
 
 use clap::{Args as ClapArgs, Subcommand};
-use piton_core::entry::EntryRow;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::entry::EntryRow;
 use piton_engine::verbs::recent::RecentActivity;
 use piton_engine::verbs::{recent, session};
 use piton_engine::{CommandExit, Failure, Notice, World, name_schema};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
-use piton_core::amount::format_size;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::amount::format_size;
 use piton_engine::verbs::store::{self, StoreInfo};
 use piton_engine::{CommandExit, Failure, World};
 

@@ -1,9 +1,9 @@
 //! `piton transcript`.
 
 use clap::Args as ClapArgs;
-use piton_core::amount::format_size;
-use piton_core::gate::excerpt_output;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::amount::format_size;
+use piton_engine::model::gate::excerpt_output;
 use piton_engine::verbs::transcript::{
     self, FollowMode, TranscriptForm, TranscriptPart, TranscriptSummary,
 };

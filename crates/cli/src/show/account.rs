@@ -1,7 +1,7 @@
 //! The account with which an invocation ends: one screen.
 
-use piton_core::ItemState;
-use piton_core::amount::format_duration;
+use piton_engine::model::ItemState;
+use piton_engine::model::amount::format_duration;
 use piton_engine::verbs::account::{Account, AccountItem};
 use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
 use piton_engine::world::local_time_with_seconds;

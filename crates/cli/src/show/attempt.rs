@@ -1,8 +1,8 @@
 //! An item with its attempts, and an attempt, whole.
 
-use piton_core::attempt::DiffStat;
-use piton_core::usage::Spend;
 use piton_engine::World;
+use piton_engine::model::attempt::DiffStat;
+use piton_engine::model::usage::Spend;
 use piton_engine::verbs::show::{AttemptDetails, ItemDetails};
 
 use super::costs::describe_spend;
@@ -93,7 +93,7 @@ pub(crate) fn render_attempt(world: &World, shown: &AttemptDetails) -> String {
         Some(ended) => format!("{} to {ended}", world.local_time(shown.end.started_at)),
         None => format!("since {}", world.local_time(shown.end.started_at)),
     };
-    let took = piton_core::amount::format_duration(shown.end.work_s);
+    let took = piton_engine::model::amount::format_duration(shown.end.work_s);
     text.push_str(&render_field("worked", &format!("{took}, {time}")));
     text.push_str(&render_outcome(shown));
     text
@@ -135,7 +135,7 @@ fn render_outcome(shown: &AttemptDetails) -> String {
         text.push_str(&render_block("last words", words));
     }
     if let Some(kept) = &shown.effects.transcript {
-        let size = piton_core::amount::format_size(kept.bytes);
+        let size = piton_engine::model::amount::format_size(kept.bytes);
         let cut = if kept.truncated {
             ", its middle left out"
         } else {

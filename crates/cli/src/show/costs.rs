@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::usage::Spend;
+use piton_engine::model::usage::Spend;
 use piton_engine::verbs::costs::{Costs, RunCosts};
 
 use super::progress::first_line;

@@ -1,8 +1,8 @@
 //! Entries of sessions, and what happened lately.
 
-use piton_core::entry::EntryRow;
-use piton_core::usage::Spend;
 use piton_engine::World;
+use piton_engine::model::entry::EntryRow;
+use piton_engine::model::usage::Spend;
 use piton_engine::verbs::recent::{AttemptSummary, RecentActivity};
 
 use super::costs::describe_spend;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
-use piton_core::ItemState;
+use piton_engine::model::ItemState;
 use piton_engine::verbs::item_view::{CheckView, ItemView, ItemWait, ItemWaitKind, ItemWorker};
 
 use super::progress::{describe_denied_calls, describe_recovery, first_line, format_time_between};
@@ -31,7 +31,7 @@ fn write_item_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::R
     // A phase that only began has no time worth a word.
     let is_over = item.life.started_at.is_some() && item.life.completed_at.is_some();
     if is_over || item.life.work_s > 0 {
-        let time = piton_core::amount::format_duration(item.life.work_s);
+        let time = piton_engine::model::amount::format_duration(item.life.work_s);
         write!(line, " {DIM}{time}{DIM:#}")?;
     }
     if let Some(proof) = &item.evidence {

@@ -1,6 +1,6 @@
 //! What became of a run that a person or a plan changed.
 
-use piton_core::RunState;
+use piton_engine::model::RunState;
 use piton_engine::verbs::control::ControlOutcome;
 
 use crate::output::CliOutput;

@@ -1,19 +1,19 @@
 //! A run at work: a line for what happens, a live one for what goes on.
 
 use jiff::Timestamp;
-use piton_core::attempt::RecoveryAction;
-use piton_core::event::{AttemptEvent, DecisionEvent, ItemEvent, RunEvent, UnitEvent};
-use piton_core::merge::MergeReturn;
-use piton_core::pull_request::PullRequestNews;
-use piton_core::quote::truncate_chars;
-use piton_core::recover::FollowedRecovery;
-use piton_core::review::ReviewVerdict;
-use piton_core::run::Pause;
-use piton_core::{
+use piton_engine::failure::notice::WorkProgress;
+use piton_engine::model::attempt::RecoveryAction;
+use piton_engine::model::event::{AttemptEvent, DecisionEvent, ItemEvent, RunEvent, UnitEvent};
+use piton_engine::model::merge::MergeReturn;
+use piton_engine::model::pull_request::PullRequestNews;
+use piton_engine::model::quote::truncate_chars;
+use piton_engine::model::recover::FollowedRecovery;
+use piton_engine::model::review::ReviewVerdict;
+use piton_engine::model::run::Pause;
+use piton_engine::model::{
     Actor, DecisionId, DecisionKind, DecodedRecord, Event, ItemRow, ItemState, Node, Outcome, Role,
     RunState, Stage, Tables, Verb,
 };
-use piton_engine::failure::notice::WorkProgress;
 use piton_engine::verbs::item_view::{CheckView, title_of_item, without_controls};
 
 use super::item::title_suffix;
@@ -107,7 +107,7 @@ fn render_item_event(
         }
         ItemEvent::Moved(moved) => {
             let item = tables.item(moved.run, &moved.node);
-            let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
+            let leaf = item.is_none_or(piton_engine::model::ItemRow::is_leaf);
             moved_line(
                 moved,
                 leaf,
@@ -378,7 +378,7 @@ fn is_before_first_attempt(tables: &Tables, recorded: &DecodedRecord) -> bool {
 }
 
 fn moved_line(
-    moved: &piton_core::event::ItemMoved,
+    moved: &piton_engine::model::event::ItemMoved,
     leaf: bool,
     now: Timestamp,
     summary: Option<&str>,
@@ -396,7 +396,12 @@ fn moved_line(
             let took = item
                 .filter(|item| item.started_at.is_some())
                 .map(|item| tables.total_work_ms(item, None) / 1_000)
-                .map(|took| format!(" {DIM}{}{DIM:#}", piton_core::amount::format_duration(took)))
+                .map(|took| {
+                    format!(
+                        " {DIM}{}{DIM:#}",
+                        piton_engine::model::amount::format_duration(took)
+                    )
+                })
                 .unwrap_or_default();
             let said = if leaf {
                 colon_suffix(summary)
@@ -488,19 +493,19 @@ pub(crate) fn describe_denied_calls(calls: u32) -> Option<String> {
 /// What an item waits for before it begins, as its plan says.
 fn planned_wait<'t>(
     tables: &'t Tables,
-    moved: &piton_core::event::ItemMoved,
-) -> Option<&'t piton_core::wait::Wait> {
+    moved: &piton_engine::model::event::ItemMoved,
+) -> Option<&'t piton_engine::model::wait::Wait> {
     tables.item(moved.run, &moved.node)?.current_wait()
 }
 
 /// Whether an item waits because a service had enough.
-fn is_put_off(tables: &Tables, moved: &piton_core::event::ItemMoved) -> bool {
+fn is_put_off(tables: &Tables, moved: &piton_engine::model::event::ItemMoved) -> bool {
     let item = tables.item(moved.run, &moved.node);
     item.is_some_and(|item| item.tries.put_off > 0)
 }
 
 /// How many pieces of an item there are that it waits for.
-fn count_open_pieces(tables: &Tables, moved: &piton_core::event::ItemMoved) -> usize {
+fn count_open_pieces(tables: &Tables, moved: &piton_engine::model::event::ItemMoved) -> usize {
     let open = tables.tree(moved.run).filter(|item| {
         item.plan.piece_of.as_ref() == Some(&moved.node) && !item.state.is_finished()
     });
@@ -563,7 +568,7 @@ pub(crate) fn strip_controls(text: &str) -> String {
 /// The time between two instants, for people.
 pub(crate) fn format_time_between(from: Timestamp, to: Timestamp) -> String {
     let span = to.duration_since(from);
-    piton_core::amount::format_duration(u64::try_from(span.as_secs()).unwrap_or(0))
+    piton_engine::model::amount::format_duration(u64::try_from(span.as_secs()).unwrap_or(0))
 }
 
 /// A time that is waited for, for people.
@@ -580,7 +585,10 @@ pub(crate) fn render_working_line(all: &[WorkProgress<'_>]) -> String {
     let one = |working: &WorkProgress<'_>| {
         let printed = match working.printed {
             0 => String::new(),
-            printed => format!(", {} printed", piton_core::amount::format_size(printed)),
+            printed => format!(
+                ", {} printed",
+                piton_engine::model::amount::format_size(printed)
+            ),
         };
         let since = format_time_between(working.since, working.now);
         format!("  {} {since}{printed}", working.node)

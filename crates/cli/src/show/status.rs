@@ -1,7 +1,7 @@
 //! Where everything stands, as a tree with marks.
 
 use jiff::Timestamp;
-use piton_core::{ItemState, RunState};
+use piton_engine::model::{ItemState, RunState};
 use piton_engine::verbs::item_view::ItemView;
 use piton_engine::verbs::status::{RunLine, RunReport, StatusReport, explain_state};
 
@@ -61,7 +61,7 @@ pub(crate) fn render_run(run: &RunReport, now: Timestamp, finished: FinishedDisp
     if run.work_s > 0 {
         text.push_str(&format!(
             "  {DIM}{} of work{DIM:#}",
-            piton_core::amount::format_duration(run.work_s)
+            piton_engine::model::amount::format_duration(run.work_s)
         ));
     }
     text.push('\n');
