@@ -228,8 +228,33 @@ fn a_store_of_version_3_is_opened_and_goes_on() {
 }
 
 #[test]
+fn a_store_of_version_4_is_opened_and_goes_on() {
+    check(4);
+}
+
+#[test]
+fn a_store_of_version_5_is_opened_and_goes_on() {
+    check(5);
+}
+
+#[test]
+fn a_store_of_version_6_is_opened_and_goes_on() {
+    check(6);
+}
+
+#[test]
+fn a_store_of_version_7_is_opened_and_goes_on() {
+    check(7);
+}
+
+#[test]
 fn a_store_of_version_8_is_opened_and_goes_on() {
     check(8);
+}
+
+#[test]
+fn a_store_of_version_9_is_opened_and_goes_on() {
+    check(9);
 }
 
 #[test]
