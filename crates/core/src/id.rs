@@ -52,6 +52,10 @@ uuid_id! {
     EventId
 }
 uuid_id! {
+    /// Names a store as a writer of events: a new one after each restore (UUIDv7).
+    WriterId
+}
+uuid_id! {
     /// Names one wish to change something. Asking again with the same id gives
     /// the outcome of the first success and stores nothing again.
     CommandId

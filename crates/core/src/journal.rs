@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::actor::Actor;
 use crate::checkout::{self, Checkout};
 use crate::event::{Event, EventText};
-use crate::id::{CommandId, EventId, StreamId};
+use crate::id::{CommandId, EventId, StreamId, WriterId};
 use crate::redact::Redactor;
 
 /// A SHA-256.
@@ -54,13 +54,83 @@ pub struct Record {
     pub kind: String,
     /// The version of the body's shape.
     pub version: u32,
-    /// The body, as JSON text.
-    pub body: String,
+    /// What it says.
+    pub body: RecordBody,
     /// The command that caused it.
     pub command: CommandId,
+    /// What the hash is made of.
+    pub form: HashForm,
     /// The hash over all of the above and the predecessor's hash.
     pub hash: Hash,
 }
+
+/// What the hash of an event is made of. An event keeps its form for ever, and a
+/// stream may hold both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashForm {
+    /// The body itself.
+    One,
+    /// The hash of the body, and the store that wrote the event.
+    Two(WriterId),
+}
+
+/// The body of an event as stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordBody {
+    /// The text that was hashed, which is JSON.
+    Text(String),
+    /// It was removed; its hash is left.
+    Tombstone(Hash),
+}
+
+impl RecordBody {
+    /// The text, where it is there.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Tombstone(_) => None,
+        }
+    }
+
+    /// The hash of the text.
+    #[must_use]
+    pub fn compute_hash(&self) -> Hash {
+        match self {
+            Self::Text(text) => Sha256::digest(text).into(),
+            Self::Tombstone(hash) => *hash,
+        }
+    }
+}
+
+/// What comes of the wish to remove the body of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyRemoval {
+    /// It is gone.
+    Removed,
+    /// It was gone before.
+    AlreadyRemoved,
+    /// There is no event at that position.
+    NoSuchEvent,
+    /// The hash of the event is over the body itself ([`HashForm::One`]), so that the
+    /// chain would break.
+    BodyIsHashed,
+    /// Another event cannot be understood, so that the views cannot be made without
+    /// this one. Nothing was changed.
+    UnknownEvents,
+}
+
+/// Who writes an event, and at whose request.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteRequest {
+    /// The command.
+    pub command: CommandId,
+    /// The store.
+    pub writer: WriterId,
+}
+
+/// The first field of what is hashed in form 2, so that no event has both forms.
+const FORM_TWO: &[u8] = b"piton-event-2";
 
 /// An event as stored, and as understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,9 +143,7 @@ pub struct DecodedRecord {
 
 /// Why a stored body is not an event that this program knows.
 #[derive(Debug, Error)]
-#[error(
-    "event {position} of {stream} (`{kind}`, version {version}) is not one that this piton knows"
-)]
+#[error("event {position} of {stream} (`{kind}`, version {version}) {why}")]
 pub struct UnknownEvent {
     /// The stream.
     pub stream: StreamId,
@@ -85,6 +153,8 @@ pub struct UnknownEvent {
     pub kind: String,
     /// The version that was found.
     pub version: u32,
+    /// Why, in words.
+    pub why: &'static str,
     /// What the reader of JSON says.
     #[source]
     pub source: Option<serde_json::Error>,
@@ -128,7 +198,7 @@ impl Record {
         stamp: EventStamp,
         event: &Event,
         body: String,
-        command: CommandId,
+        request: WriteRequest,
         previous: &Hash,
     ) -> Self {
         let mut record = Self {
@@ -136,8 +206,9 @@ impl Record {
             stamp,
             kind: event.kind().to_owned(),
             version: event.body_version(),
-            body,
-            command,
+            body: RecordBody::Text(body),
+            command: request.command,
+            form: HashForm::Two(request.writer),
             hash: GENESIS,
         };
         record.hash = record.compute_hash(previous);
@@ -155,6 +226,9 @@ impl Record {
             hasher.update((bytes.len() as u64).to_be_bytes());
             hasher.update(bytes);
         };
+        if let HashForm::Two(_) = self.form {
+            field(FORM_TWO);
+        }
         field(previous);
         field(self.stream.as_str().as_bytes());
         field(&self.stamp.position.to_be_bytes());
@@ -163,9 +237,37 @@ impl Record {
         field(self.stamp.actor.to_string().as_bytes());
         field(self.kind.as_bytes());
         field(&self.version.to_be_bytes());
-        field(self.body.as_bytes());
+        match &self.form {
+            HashForm::One => field(self.body.as_text().unwrap_or_default().as_bytes()),
+            HashForm::Two(_) => field(&self.body.compute_hash()),
+        }
         field(self.command.0.as_bytes());
+        if let HashForm::Two(writer) = &self.form {
+            field(writer.0.as_bytes());
+        }
         hasher.finalize().into()
+    }
+
+    /// Whether its body was removed.
+    #[must_use]
+    pub fn is_tombstone(&self) -> bool {
+        matches!(self.body, RecordBody::Tombstone(_))
+    }
+
+    /// The record with a tombstone in the place of its body.
+    ///
+    /// # Errors
+    ///
+    /// With the reason why there can be none.
+    pub fn without_body(&self) -> Result<Self, BodyRemoval> {
+        match (&self.form, &self.body) {
+            (HashForm::One, _) => Err(BodyRemoval::BodyIsHashed),
+            (HashForm::Two(_), RecordBody::Tombstone(_)) => Err(BodyRemoval::AlreadyRemoved),
+            (HashForm::Two(_), RecordBody::Text(_)) => Ok(Self {
+                body: RecordBody::Tombstone(self.body.compute_hash()),
+                ..self.clone()
+            }),
+        }
     }
 
     /// What the record says.
@@ -173,16 +275,22 @@ impl Record {
     /// # Errors
     ///
     /// When the kind, or the shape of the body, is not one that this program
-    /// knows: a newer one wrote it, or it is damaged.
+    /// knows: a newer one wrote it, or it is damaged. Also when it was removed.
     pub fn decode_event(&self) -> Result<Event, UnknownEvent> {
         let unknown = |source| UnknownEvent {
             stream: self.stream.clone(),
             position: self.stamp.position,
             kind: self.kind.clone(),
             version: self.version,
+            why: if self.is_tombstone() {
+                "is a tombstone: its body was removed"
+            } else {
+                "is not one that this piton knows"
+            },
             source,
         };
-        let event = serde_json::from_str(&self.body)
+        let body = self.body.as_text().ok_or_else(|| unknown(None))?;
+        let event = serde_json::from_str(body)
             .and_then(|body| Event::decode(&self.kind, body))
             .map_err(|source| unknown(Some(source)))?
             .ok_or_else(|| unknown(None))?;
@@ -230,7 +338,10 @@ mod tests {
             stamp,
             &event,
             body,
-            CommandId(Uuid::from_u128(8)),
+            WriteRequest {
+                command: CommandId(Uuid::from_u128(8)),
+                writer: WriterId(Uuid::from_u128(9)),
+            },
             &GENESIS,
         )
     }
@@ -248,9 +359,79 @@ mod tests {
     #[test]
     fn one_flipped_bit_in_any_field_changes_the_hash() {
         let whole = record();
-        let hash = whole.hash;
+        let of_form_one = Record {
+            form: HashForm::One,
+            ..whole.clone()
+        };
+        let hash = of_form_one.compute_hash(&GENESIS);
+        check_flips(&of_form_one, hash);
+        check_flips(&whole, whole.hash);
+        assert_ne!(hash, whole.hash);
+    }
+
+    /// Computed by another program from `docs/formats/journal.md` alone.
+    #[test]
+    fn the_hash_of_each_form_is_what_its_description_says() {
+        let two = Record {
+            kind: "entry-logged".to_owned(),
+            body: RecordBody::Text(r#"{"a":1}"#.to_owned()),
+            ..record()
+        };
+        let one = Record {
+            form: HashForm::One,
+            ..two.clone()
+        };
+        let hex = |record: &Record| -> String {
+            let hash = record.compute_hash(&GENESIS);
+            hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        };
+        assert_eq!(
+            hex(&one),
+            "1984e5d0b57a7457843bccb357aa6377d1e6ec7b97f1fda3179ae3561f12e933"
+        );
+        assert_eq!(
+            hex(&two),
+            "3ed27deece4768f38c650d11b95d63c169390a5558a3dcf15e8ecec7042ea2af"
+        );
+    }
+
+    #[test]
+    fn a_tombstone_has_the_hash_of_its_event() {
+        let whole = record();
+        let tombstone = whole.without_body().expect("form 2");
+        assert_eq!(tombstone.body.as_text(), None);
+        assert_eq!(tombstone.compute_hash(&GENESIS), whole.hash);
+        let error = tombstone.decode_event().expect_err("it says nothing");
+        assert!(
+            error.to_string().contains("its body was removed"),
+            "{error}"
+        );
+        let mut flipped = tombstone.body.compute_hash();
+        flipped[7] ^= 1;
+        let flipped = Record {
+            body: RecordBody::Tombstone(flipped),
+            ..whole.clone()
+        };
+        assert_ne!(flipped.compute_hash(&GENESIS), whole.hash);
+        let other = Record {
+            form: HashForm::Two(WriterId(Uuid::from_u128(10))),
+            ..whole.clone()
+        };
+        assert_ne!(other.compute_hash(&GENESIS), whole.hash);
+        let again = tombstone.without_body();
+        assert_eq!(again, Err(BodyRemoval::AlreadyRemoved));
+        let of_form_one = Record {
+            form: HashForm::One,
+            ..whole
+        };
+        assert_eq!(of_form_one.without_body(), Err(BodyRemoval::BodyIsHashed));
+    }
+
+    #[track_caller]
+    fn check_flips(whole: &Record, hash: Hash) {
         let mut body = whole.clone();
-        body.body = body.body.replace("hi", "hj");
+        let text = body.body.as_text().expect("it has one").replace("hi", "hj");
+        body.body = RecordBody::Text(text);
         let mut time = whole.clone();
         time.stamp.time = Timestamp::from_second(1).expect("in range");
         let mut kind = whole.clone();

@@ -835,7 +835,8 @@ impl Runner<'_, '_> {
             let page = self.session.store.read_stream(&stream, seen, limit)?;
             let Some(last) = page.last() else { break };
             seen = last.stamp.position;
-            for record in page {
+            // What a tombstone said is in no row either.
+            for record in page.into_iter().filter(|record| !record.is_tombstone()) {
                 let event = record.decode_event().map_err(|error| {
                     Failure::new("store.newer", error.to_string())
                         .with_hint("use the newer piton that wrote it")

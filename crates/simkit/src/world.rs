@@ -17,7 +17,7 @@ use piton_core::checkout::Checkout;
 use piton_core::classify::FailureCategory;
 use piton_core::iteration_hook::IterationHook;
 
-use piton_core::journal::{EventStamp, GENESIS, Record};
+use piton_core::journal::{EventStamp, GENESIS, HashForm, Record, RecordBody};
 use piton_core::plan::{ImportedRunHistory, Order, Plan, PlannedItem};
 use piton_core::policy::{Limits, OnDependencyFailure, Policy, Repositories, RetryPolicy};
 use piton_core::recover::{Recovery, Rule};
@@ -320,8 +320,9 @@ impl World {
             stamp,
             kind: draft.event.kind().to_owned(),
             version: draft.event.body_version(),
-            body: String::new(),
+            body: RecordBody::Text(String::new()),
             command,
+            form: HashForm::One,
             hash: GENESIS,
         };
         let recorded = DecodedRecord {

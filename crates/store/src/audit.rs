@@ -91,6 +91,10 @@ impl Audit {
             time: record.stamp.time,
         };
         self.ends.insert(record.stream.clone(), end);
+        if record.is_tombstone() {
+            self.verdict.tombstones += 1;
+            return;
+        }
         match record.decode_event() {
             Ok(event) => self.fold.fold(&event, &record.stamp),
             Err(error) => {

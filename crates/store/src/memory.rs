@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use piton_core::id::{CommandId, RunId, StreamId};
-use piton_core::journal::{DecodedRecord, Record};
+use piton_core::id::{CommandId, RunId, StreamId, WriterId};
+use piton_core::journal::{BodyRemoval, DecodedRecord, Record, WriteRequest};
 use piton_core::memory::MemoryKind;
 use piton_core::name::NameRange;
 use piton_core::recall::{CandidateSet, Query, TableIndex};
 use piton_core::redact::Redactor;
 use piton_core::standing::StandingCounts;
 use piton_core::{CallerFacts, Command, Draft, Need, Rows, Tables, decide, needs_of_command};
+use uuid::Uuid;
 
 use crate::audit::Audit;
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
@@ -35,6 +36,7 @@ pub struct MemoryStore {
     kept: Arc<Mutex<MemoryState>>,
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
+    writer: WriterId,
 }
 
 #[derive(Default)]
@@ -67,6 +69,7 @@ impl MemoryStore {
             kept: Arc::default(),
             redactor: Arc::new(redactor),
             clock,
+            writer: WriterId(Uuid::now_v7()),
         }
     }
 
@@ -103,6 +106,20 @@ impl MemoryState {
             free_numbers: std::array::from_fn(|nth| self.tables.free_numbers(MemoryKind::ALL[nth])),
             naming: NameRange::ALONE,
         }
+    }
+
+    /// Folds all events anew; false, and nothing is changed, where one is unknown.
+    fn rebuild_views(&mut self) -> bool {
+        let mut tables = Tables::default();
+        let records = self.streams.values().flatten();
+        for record in records.filter(|record| !record.is_tombstone()) {
+            let Ok(event) = record.decode_event() else {
+                return false;
+            };
+            tables.fold(&event, &record.stamp);
+        }
+        self.tables = tables;
+        true
     }
 
     fn append_events(&mut self, recorded: &[DecodedRecord]) {
@@ -165,7 +182,10 @@ impl Store for MemoryStore {
         let sealer = Sealer {
             clock: &*self.clock,
             redactor: &self.redactor,
-            command: id,
+            request: WriteRequest {
+                command: id,
+                writer: self.writer,
+            },
             actor: &facts.actor,
             checkout: facts.checkout.as_ref(),
         };
@@ -272,16 +292,31 @@ impl Store for MemoryStore {
     }
 
     fn rebuild_views(&self) -> Result<bool, StoreFault> {
+        Ok(self.lock_state().rebuild_views())
+    }
+
+    fn replace_body_with_tombstone(
+        &self,
+        stream: &StreamId,
+        position: u64,
+    ) -> Result<BodyRemoval, StoreFault> {
         let mut kept = self.lock_state();
-        let mut tables = Tables::default();
-        for record in kept.streams.values().flatten() {
-            let Ok(event) = record.decode_event() else {
-                return Ok(false);
-            };
-            tables.fold(&event, &record.stamp);
+        let records = kept.streams.get_mut(stream);
+        let mut records = records.into_iter().flatten();
+        let Some(record) = records.find(|record| record.stamp.position == position) else {
+            return Ok(BodyRemoval::NoSuchEvent);
+        };
+        *record = match record.without_body() {
+            Ok(tombstone) => tombstone,
+            Err(refused) => return Ok(refused),
+        };
+        let (command, id) = (record.command, record.stamp.id);
+        if let Some(events) = kept.commands.get_mut(&command) {
+            events.retain(|event| event.record.stamp.id != id);
         }
-        kept.tables = tables;
-        Ok(true)
+        let is_understood = kept.rebuild_views();
+        assert!(is_understood, "this store holds what this program wrote");
+        Ok(BodyRemoval::Removed)
     }
 
     fn info(&self) -> Result<StoreInfo, StoreFault> {

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::checkout::Checkout;
-use piton_core::id::{CommandId, RunId, StreamId};
-use piton_core::journal::{DecodedRecord, Draft, EventStamp, GENESIS, Record, redact_and_encode};
+use piton_core::id::{RunId, StreamId};
+use piton_core::journal::{
+    DecodedRecord, Draft, EventStamp, GENESIS, Record, WriteRequest, redact_and_encode,
+};
 use piton_core::redact::Redactor;
 use piton_core::{Actor, Event};
 
@@ -26,7 +28,7 @@ pub(crate) type Heads = BTreeMap<StreamId, StreamHead>;
 pub(crate) struct Sealer<'s> {
     pub(crate) clock: &'s dyn Clock,
     pub(crate) redactor: &'s Redactor,
-    pub(crate) command: CommandId,
+    pub(crate) request: WriteRequest,
     pub(crate) actor: &'s Actor,
     pub(crate) checkout: Option<&'s Checkout>,
 }
@@ -67,7 +69,7 @@ impl Sealer<'_> {
                 actor: self.actor.clone(),
                 checkout: checkout.cloned(),
             };
-            let record = Record::new(draft.stream, stamp, &event, body, self.command, &head.hash);
+            let record = Record::new(draft.stream, stamp, &event, body, self.request, &head.hash);
             head.count += 1;
             head.hash = record.hash;
             head.time = time;

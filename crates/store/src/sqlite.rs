@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use piton_core::id::{CommandId, RunId, StreamId};
-use piton_core::journal::Record;
+use piton_core::journal::{BodyRemoval, Record};
 use piton_core::name::NameRange;
 use piton_core::recall::{CandidateSet, Query};
 use piton_core::{CallerFacts, Command, Need, Rows};
@@ -524,6 +524,33 @@ impl Store for SqliteStore {
 
     fn rebuild_views(&self) -> Result<bool, StoreFault> {
         self.write_in_turn(refold::refold_views)
+    }
+
+    fn replace_body_with_tombstone(
+        &self,
+        stream: &StreamId,
+        position: u64,
+    ) -> Result<BodyRemoval, StoreFault> {
+        let removed = self.write_in_turn(|connection| {
+            connection.execute_batch("SAVEPOINT removal")?;
+            // What is freed is overwritten, for as long as this connection lives.
+            connection.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
+            let mut removed = journal::remove_body(connection, stream, position)?;
+            if removed == BodyRemoval::Removed && !refold::refold_views(connection)? {
+                connection.execute_batch("ROLLBACK TO removal")?;
+                removed = BodyRemoval::UnknownEvents;
+            }
+            connection.execute_batch("RELEASE removal")?;
+            Ok(removed)
+        })?;
+        if removed == BodyRemoval::Removed {
+            let inner = self.lock_inner()?;
+            // What is overwritten in the log has to reach the database as well.
+            let back = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let back = inner.connection.query_row(back, [], |_| Ok(()));
+            back.map_err(|error| self.write_fault(error))?;
+        }
+        Ok(removed)
     }
 
     fn info(&self) -> Result<StoreInfo, StoreFault> {

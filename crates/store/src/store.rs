@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
-use piton_core::journal::{DecodedRecord, Hash, Record};
+use piton_core::journal::{BodyRemoval, DecodedRecord, Hash, Record};
 use piton_core::recall::{CandidateSet, Query};
 use piton_core::redact::Redactor;
 use piton_core::{CallerFacts, Command, Need, Refusal, Rows};
@@ -116,6 +116,19 @@ pub trait Store: fmt::Debug + Send + Sync {
     ///
     /// When the store cannot be read or written.
     fn rebuild_views(&self) -> Result<bool, StoreFault>;
+
+    /// Removes the body of an event for good. A tombstone takes its place: the hash
+    /// of the body, so that the chain still holds. The views are folded anew without
+    /// the event, as if nothing had happened; copies of the store keep the body.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read or written.
+    fn replace_body_with_tombstone(
+        &self,
+        stream: &StreamId,
+        position: u64,
+    ) -> Result<BodyRemoval, StoreFault>;
 
     /// How large the store is, and what it is made of.
     ///
@@ -359,6 +372,8 @@ pub struct VerifyReport {
     pub streams: u64,
     /// How many rows of views were compared.
     pub rows: u64,
+    /// How many events have no body any more.
+    pub tombstones: u64,
     /// Everything that is wrong, worst first within a stream.
     pub damage: Vec<Damage>,
 }

@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Report, ReportedAttempt};
 use piton_core::entry::{Entry, EntryType};
 use piton_core::evidence::ClaimSettings;
-use piton_core::id::{CommandId, Node, RunId, StreamId};
-use piton_core::journal::{GENESIS, Record};
+use piton_core::id::{CommandId, Node, RunId, StreamId, WriterId};
+use piton_core::journal::{BodyRemoval, GENESIS, HashForm, Record};
 use piton_core::notification::{NotificationKind, due_notifications, last_failure};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
@@ -807,6 +807,91 @@ pub fn threads_lose_nothing_of_each_other(subject: &mut Subject) {
     subject.assert_whole();
 }
 
+fn writer_of_record(record: &Record) -> WriterId {
+    match record.form {
+        HashForm::Two(writer) => writer,
+        HashForm::One => panic!("an event of form 1 is new: {record:?}"),
+    }
+}
+
+/// What a store writes names the store, for as long as it stays where it is.
+pub fn every_event_names_the_store_that_wrote_it(subject: &mut Subject) {
+    subject.log("first");
+    subject.plan("auth", TREE);
+    subject.reopen();
+    subject.log("last");
+    let writers: BTreeSet<WriterId> = subject.journal().iter().map(writer_of_record).collect();
+    assert_eq!(writers.len(), 1);
+}
+
+/// A body can be removed: the chain holds, the rows are without it, and the rest
+/// goes on.
+pub fn a_tombstone_keeps_the_chain(subject: &mut Subject) {
+    let sessions = StreamId::sessions();
+    let run = subject.plan("auth", TREE);
+    let first = subject.log("the plum is ripe").events[0].record.clone();
+    let command = subject.ids.command();
+    let logged = log(entry(EntryType::MilestoneReached, "the pear is ripe"));
+    let removed = subject
+        .store
+        .commit(command, &logged, &facts())
+        .expect("never refused")
+        .events[0]
+        .record
+        .clone();
+    subject.log("the fig is ripe");
+    let remove = |subject: &Subject, stream: &StreamId, position| {
+        let removed = subject.store.replace_body_with_tombstone(stream, position);
+        removed.expect("writable")
+    };
+    assert_eq!(remove(subject, &sessions, 2), BodyRemoval::Removed);
+    assert_eq!(remove(subject, &sessions, 2), BodyRemoval::AlreadyRemoved);
+    assert_eq!(remove(subject, &sessions, 4), BodyRemoval::NoSuchEvent);
+    assert_eq!(remove(subject, &sessions, 0), BodyRemoval::NoSuchEvent);
+    let nowhere = StreamId::from_stored("zzz");
+    assert_eq!(remove(subject, &nowhere, 1), BodyRemoval::NoSuchEvent);
+    subject.reopen();
+    subject.assert_whole();
+    let read = subject
+        .store
+        .read_stream(&sessions, 0, 10)
+        .expect("readable");
+    assert_eq!(read.len(), 3);
+    assert_eq!(read[0], first);
+    assert!(read[1].is_tombstone());
+    assert_eq!(read[1].hash, removed.hash);
+    assert_eq!(read[1].body.compute_hash(), removed.body.compute_hash());
+    assert!(read[1].decode_event().is_err());
+    let again = subject.store.commit(command, &logged, &facts());
+    let again = again.expect("a repetition is no refusal");
+    assert!(again.repeated && again.events.is_empty());
+    let entries = |subject: &Subject| subject.keys(Need::RecentEntries(9));
+    let left = BTreeSet::from([Key::Entry(1), Key::Entry(3)]);
+    assert_eq!(entries(subject), left);
+    assert!(subject.store.rebuild_views().expect("writable"));
+    assert_eq!(entries(subject), left);
+    assert_eq!(subject.keys(Need::Tree(run)).len(), TREE.len());
+    subject.log("the quince is ripe");
+    subject.assert_whole();
+    let verdict = subject.store.verify().expect("readable");
+    assert_eq!(verdict.tombstones, 1);
+}
+
+/// Views that are made anew are those that were there.
+pub fn views_are_made_anew_from_the_journal(subject: &mut Subject) {
+    let run = subject.plan("auth", TREE);
+    subject.log("first");
+    let needs = [Need::Tree(run), Need::Run(run), Need::RecentEntries(9)];
+    let rows = |subject: &Subject| subject.store.load_rows(&needs).expect("readable").tables;
+    let before = rows(subject);
+    assert!(subject.store.rebuild_views().expect("writable"));
+    assert_eq!(rows(subject), before);
+    let info = subject.store.info().expect("readable");
+    let counts = (info.events, info.streams, info.runs, info.entries);
+    assert_eq!(counts, (2 + TREE.len() as u64, 2, 1, 1));
+    subject.assert_whole();
+}
+
 /// Tests of all claims, for one kind of store: a module of that name, and how
 /// to make a [`Subject`].
 #[macro_export]
@@ -834,6 +919,9 @@ macro_rules! store_contract {
             a_notification_is_known_by_what_it_is_about
             an_old_command_is_still_known_after_many
             threads_lose_nothing_of_each_other
+            every_event_names_the_store_that_wrote_it
+            a_tombstone_keeps_the_chain
+            views_are_made_anew_from_the_journal
         );
     };
     (@claims $name:ident, $subject:expr; $($claim:ident)+) => {

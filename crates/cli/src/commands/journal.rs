@@ -94,7 +94,10 @@ fn render_journal_line(event: &EventView) -> String {
         .stream
         .strip_prefix("run:")
         .map_or(event.stream.as_str(), |id| &id[..id.len().min(8)]);
-    let body = first_line(&event.body.to_string());
+    let body = match &event.body_hash {
+        Some(hash) => format!("(its body was removed; SHA-256 {hash})"),
+        None => first_line(&event.body.to_string()),
+    };
     format!(
         "{DIM}{} {stream}:{}{DIM:#} {BOLD}{}{BOLD:#} {body} {DIM}{}{DIM:#}\n",
         local_time_with_seconds(event.time),
@@ -120,8 +123,12 @@ fn show_verdict(verdict: &VerifyReport, _: &World, output: &mut CliOutput) {
             damage.place, damage.what
         ));
     }
+    let removed = match verdict.tombstones {
+        0 => String::new(),
+        count => format!(" ({count} without a body, which was removed)"),
+    };
     let checked = format!(
-        "{} in {}, {} of views",
+        "{}{removed} in {}, {} of views",
         format_count(verdict.events, "event"),
         format_count(verdict.streams, "stream"),
         format_count(verdict.rows, "row")

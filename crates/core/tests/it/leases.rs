@@ -1,10 +1,12 @@
 //! Who holds a run, for how long, and what is written down of it.
 
 use piton_core::checkout::Checkout;
-use piton_core::journal::{GENESIS, Record, redact_and_encode};
+use piton_core::id::WriterId;
+use piton_core::journal::{GENESIS, Record, WriteRequest, redact_and_encode};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
 use piton_core::{Command, Event, HolderLiveness, Refusal, RunState};
+use uuid::Uuid;
 
 use crate::world::{LEASE, World, start_run};
 
@@ -100,11 +102,21 @@ fn every_event_of_a_whole_life_reads_back_as_it_was_written() {
             recorded.record.stamp.clone(),
             &sealed,
             body,
-            recorded.record.command,
+            WriteRequest {
+                command: recorded.record.command,
+                writer: WriterId(Uuid::from_u128(1)),
+            },
             &previous,
         );
         previous = record.hash;
-        assert_eq!(Checkout::parse_stored_body(&record.body).as_ref(), checkout);
+        assert_eq!(
+            record
+                .body
+                .as_text()
+                .and_then(Checkout::parse_stored_body)
+                .as_ref(),
+            checkout
+        );
         let read: Event = record.decode_event().expect("it was written a moment ago");
         assert_eq!(read, recorded.event);
     }

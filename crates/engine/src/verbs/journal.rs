@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::amount::parse_duration;
-use piton_core::journal::Record;
+use piton_core::journal::{Hash, HashForm, Record};
 use piton_store::Cursor;
 pub use piton_store::VerifyReport;
 use serde::Serialize;
@@ -32,10 +32,16 @@ pub struct EventView {
     pub kind: String,
     /// The version of the body's shape.
     pub version: u32,
-    /// What it says.
+    /// What it says; null where that was removed.
     pub body: serde_json::Value,
+    /// The hash of a body that was removed, in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body_hash: Option<String>,
     /// The command that caused it.
     pub command: String,
+    /// The store that wrote it, where that is part of the hash (form 2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writer: Option<String>,
     /// Its hash, in hex.
     pub hash: String,
     /// The item that it is about, as it stands now; only while a run is worked on.
@@ -56,16 +62,24 @@ impl From<&Record> for EventView {
             kind: record.kind.clone(),
             version: record.version,
             // A body that is damaged is shown as the text that it is.
-            body: serde_json::from_str(&record.body).unwrap_or_else(|_| record.body.clone().into()),
+            body: match record.body.as_text() {
+                Some(text) => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+                None => serde_json::Value::Null,
+            },
+            body_hash: (record.is_tombstone()).then(|| format_hash(&record.body.compute_hash())),
             command: record.command.to_string(),
-            hash: record
-                .hash
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
+            writer: match record.form {
+                HashForm::One => None,
+                HashForm::Two(writer) => Some(writer.to_string()),
+            },
+            hash: format_hash(&record.hash),
             item: None,
         }
     }
+}
+
+fn format_hash(hash: &Hash) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 crate::name_schema!(VerifyReport, "piton.journal.verify/1");

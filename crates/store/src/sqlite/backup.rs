@@ -12,7 +12,9 @@ use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};
 use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs, sync_dir};
-use super::schema::{check_version, connect, flush_file, remove_leftovers, temporary_path};
+use super::schema::{
+    assign_writer_of_copy, check_version, connect, flush_file, remove_leftovers, temporary_path,
+};
 use super::{SqliteStore, verify};
 use crate::clock::{Clock, SystemClock};
 use crate::failpoint;
@@ -104,6 +106,7 @@ fn restore_locked(
         );
         return Err(StoreFault::without_source(FaultKind::Damaged, what));
     }
+    assign_writer_of_copy(new)?;
     flush_file(new)?;
     failpoint::point("restore.verified");
     let present = close_current_store(place)?;

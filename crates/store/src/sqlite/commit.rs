@@ -3,8 +3,8 @@
 use piton_core::event::MemoryEvent;
 use std::collections::BTreeMap;
 
-use piton_core::id::{CommandId, StreamId};
-use piton_core::journal::DecodedRecord;
+use piton_core::id::{CommandId, StreamId, WriterId};
+use piton_core::journal::{DecodedRecord, WriteRequest};
 use piton_core::memory::Memory;
 use piton_core::name::NameRange;
 use piton_core::{
@@ -14,7 +14,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use super::fault;
-use super::journal::{append_events, events_of_command, parse_head, upsert_head};
+use super::journal::{append_events, events_of_command, parse_head, upsert_head, uuid_column};
 use super::load::{LoadedRows, load_keys, load_rows};
 use super::rows::{RowWriter, to_sqlite_integer};
 use crate::failpoint;
@@ -53,13 +53,13 @@ impl CommitTransaction<'_> {
     ) -> Result<CommitOutcome, CommitError> {
         let wanted = needs_of_command(command);
         let mut locked = LockedStreams::default();
-        let is_repeated = self.lock_streams(id, &wanted.streams, &mut locked);
-        if is_repeated.map_err(|error| self.write_fault(error))? {
+        let writer = self.lock_streams(id, &wanted.streams, &mut locked);
+        let Some(writer) = writer.map_err(|error| self.write_fault(error))? else {
             return Ok(CommitOutcome {
                 events: self.events_of_earlier_commit(id)?,
                 repeated: true,
             });
-        }
+        };
         let now = commit_time(&*self.options.clock, &locked.heads);
         let loaded = load_rows(self.connection, &wanted.rows, now)
             .map_err(|error| self.write_fault(error))?;
@@ -76,7 +76,10 @@ impl CommitTransaction<'_> {
         let sealer = Sealer {
             clock: &*self.options.clock,
             redactor: &self.options.redactor,
-            command: id,
+            request: WriteRequest {
+                command: id,
+                writer,
+            },
             actor: &facts.actor,
             checkout: facts.checkout.as_ref(),
         };
@@ -100,29 +103,37 @@ impl CommitTransaction<'_> {
             })?;
             Ok(DecodedRecord { record, event })
         };
-        records.into_iter().map(read).collect()
+        // A tombstone has nothing to say, and is stored all the same.
+        let whole = records.into_iter().filter(|record| !record.is_tombstone());
+        whole.map(read).collect()
     }
 
-    /// Reads the heads of the streams; whether the command was carried out before.
+    /// Reads the heads of the streams, and the id under which the store writes: none
+    /// where the command was carried out before.
     fn lock_streams(
         &self,
         id: CommandId,
         streams: &[StreamId],
         locked: &mut LockedStreams,
-    ) -> rusqlite::Result<bool> {
+    ) -> rusqlite::Result<Option<WriterId>> {
         let heads = " UNION ALL SELECT id, count, hash, time, name FROM streams WHERE name = +?";
         let sql = format!(
-            "SELECT NULL, NULL, NULL, NULL, NULL \
-             WHERE EXISTS (SELECT 1 FROM events WHERE command = +?){}",
+            "SELECT EXISTS (SELECT 1 FROM events WHERE command = +?), NULL, \
+             (SELECT value FROM meta WHERE name = 'writer'), NULL, NULL{}",
             heads.repeat(streams.len())
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let id = Value::Blob(id.0.as_bytes().to_vec());
         let names = streams.iter().map(|stream| Value::Text(stream.to_string()));
         let mut found = statement.query(params_from_iter(std::iter::once(id).chain(names)))?;
+        let mut writer = None;
         while let Some(row) = found.next()? {
             let Some(name) = row.get::<_, Option<String>>(4)? else {
-                return Ok(true);
+                if row.get(0)? {
+                    return Ok(None);
+                }
+                writer = Some(WriterId(uuid_column(row, 2)?));
+                continue;
             };
             let stream = StreamId::from_stored(name);
             locked.ids.insert(stream.clone(), row.get(0)?);
@@ -134,7 +145,7 @@ impl CommitTransaction<'_> {
             let new = || empty_head(stream.clone());
             locked.heads.entry(stream.clone()).or_insert_with(new);
         }
-        Ok(false)
+        Ok(writer)
     }
 
     fn store_events(

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use jiff::Timestamp;
 use piton_core::Actor;
 use piton_core::checkout::Checkout;
-use piton_core::id::{CommandId, EventId, StreamId};
-use piton_core::journal::{EventStamp, Record};
+use piton_core::id::{CommandId, EventId, StreamId, WriterId};
+use piton_core::journal::{BodyRemoval, EventStamp, Hash, HashForm, Record, RecordBody};
 use rusqlite::types::{FromSqlError, Value};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use uuid::Uuid;
@@ -18,9 +18,15 @@ use crate::store::{Cursor, StreamHead};
 /// What a statement selects for [`parse_record`], of `events` and of `streams` as `s`.
 macro_rules! record_columns {
     () => {
-        "events.position, events.id, events.time, actor, kind, version, body, command, events.hash"
+        "events.position, events.id, events.time, actor, kind, version, body, command, events.hash, \
+         form, writer, body_hash"
     };
 }
+
+/// The column after those of [`record_columns`]: the name of the stream.
+pub(super) const NAME_COLUMN: usize = 12;
+/// The column after that: the sequence number.
+pub(super) const SEQ_COLUMN: usize = 13;
 
 /// The number of a stream, and its head.
 pub(super) fn find_head(
@@ -106,10 +112,18 @@ pub(super) fn append_events<'r>(
     connection: &Connection,
     events: impl Iterator<Item = (i64, &'r Record)>,
 ) -> Result<()> {
-    let sql = "INSERT INTO events (stream, position, id, time, actor, kind, version, body, command, hash) \
-               VALUES ";
+    let sql = "INSERT INTO events (stream, position, id, time, actor, kind, version, body, command, hash, \
+               form, writer, body_hash) VALUES ";
     let rows: Vec<Vec<Value>> = events
         .map(|(stream, record)| {
+            let (form, writer) = match record.form {
+                HashForm::One => (1, Value::Null),
+                HashForm::Two(writer) => (2, Value::Blob(writer.0.as_bytes().to_vec())),
+            };
+            let (body, body_hash) = match &record.body {
+                RecordBody::Text(text) => (text.clone(), Value::Null),
+                RecordBody::Tombstone(hash) => (String::new(), Value::Blob(hash.to_vec())),
+            };
             vec![
                 stream.into(),
                 to_sqlite_integer(record.stamp.position).into(),
@@ -118,13 +132,44 @@ pub(super) fn append_events<'r>(
                 record.stamp.actor.to_string().into(),
                 record.kind.clone().into(),
                 record.version.into(),
-                record.body.clone().into(),
+                body.into(),
                 Value::Blob(record.command.0.as_bytes().to_vec()),
                 Value::Blob(record.hash.to_vec()),
+                form.into(),
+                writer,
+                body_hash,
             ]
         })
         .collect();
     insert_rows(connection, sql, "", &rows)
+}
+
+/// Empties the body of an event, and leaves its hash. The pages that held it are
+/// overwritten.
+pub(super) fn remove_body(
+    connection: &Connection,
+    stream: &StreamId,
+    position: u64,
+) -> Result<BodyRemoval> {
+    let Some((id, _)) = find_head(connection, stream)? else {
+        return Ok(BodyRemoval::NoSuchEvent);
+    };
+    let Some(record) = read_stream(connection, stream, position.saturating_sub(1), 1)?
+        .into_iter()
+        .find(|record| record.stamp.position == position)
+    else {
+        return Ok(BodyRemoval::NoSuchEvent);
+    };
+    match record.without_body() {
+        Err(refused) => Ok(refused),
+        Ok(tombstone) => {
+            let sql =
+                "UPDATE events SET body = '', body_hash = ?3 WHERE stream = ?1 AND position = ?2";
+            let position = to_sqlite_integer(position);
+            connection.execute(sql, params![id, position, tombstone.body.compute_hash()])?;
+            Ok(BodyRemoval::Removed)
+        }
+    }
 }
 
 /// Reads the columns of [`record_columns`].
@@ -134,7 +179,8 @@ pub(super) fn parse_record(stream: StreamId, row: &Row<'_>) -> Result<Record> {
     if parsed.to_string() != actor {
         return Err(FromSqlError::InvalidType.into());
     }
-    let body: String = row.get(6)?;
+    let form = parse_form(row)?;
+    let body = parse_record_body(row, form)?;
     Ok(Record {
         stream,
         stamp: EventStamp {
@@ -142,17 +188,35 @@ pub(super) fn parse_record(stream: StreamId, row: &Row<'_>) -> Result<Record> {
             position: unsigned_column(row, 0)?,
             time: time_column(row, 2)?,
             actor: parsed,
-            checkout: Checkout::parse_stored_body(&body),
+            checkout: body.as_text().and_then(Checkout::parse_stored_body),
         },
         kind: row.get(4)?,
         version: row.get(5)?,
         body,
         command: CommandId(uuid_column(row, 7)?),
         hash: row.get(8)?,
+        form,
     })
 }
 
-fn uuid_column(row: &Row<'_>, column: usize) -> Result<Uuid> {
+fn parse_form(row: &Row<'_>) -> Result<HashForm> {
+    match (row.get::<_, i64>(9)?, row.get::<_, Option<[u8; 16]>>(10)?) {
+        (1, None) => Ok(HashForm::One),
+        (2, Some(writer)) => Ok(HashForm::Two(WriterId(Uuid::from_bytes(writer)))),
+        (form, _) => Err(FromSqlError::OutOfRange(form).into()),
+    }
+}
+
+fn parse_record_body(row: &Row<'_>, form: HashForm) -> Result<RecordBody> {
+    let text: String = row.get(6)?;
+    match (row.get::<_, Option<Hash>>(11)?, form) {
+        (None, HashForm::One | HashForm::Two(_)) => Ok(RecordBody::Text(text)),
+        (Some(hash), HashForm::Two(_)) if text.is_empty() => Ok(RecordBody::Tombstone(hash)),
+        (Some(_), HashForm::One | HashForm::Two(_)) => Err(FromSqlError::InvalidType.into()),
+    }
+}
+
+pub(super) fn uuid_column(row: &Row<'_>, column: usize) -> Result<Uuid> {
     Ok(Uuid::from_bytes(row.get(column)?))
 }
 
@@ -179,7 +243,10 @@ pub(super) fn events_of_command(
 ) -> Result<Vec<Record>> {
     let mut statement = connection.prepare_cached(OF_COMMAND)?;
     let records = statement.query_map([command.0.as_bytes().as_slice()], |row| {
-        parse_record(StreamId::from_stored(row.get::<_, String>(9)?), row)
+        parse_record(
+            StreamId::from_stored(row.get::<_, String>(NAME_COLUMN)?),
+            row,
+        )
     })?;
     records.collect()
 }

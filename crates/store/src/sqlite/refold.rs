@@ -8,7 +8,7 @@ use piton_core::Tables;
 use piton_core::id::StreamId;
 use rusqlite::{Connection, Result, Row};
 
-use super::journal::{ALL, parse_record};
+use super::journal::{ALL, NAME_COLUMN, parse_record};
 use super::rows::{RowWriter, TABLES};
 
 /// Folds the whole journal into the tables of the views.
@@ -46,13 +46,16 @@ fn fold_journal(connection: &Connection) -> Result<Option<Tables>> {
     Ok(Some(fold))
 }
 
-/// Folds one event; whether it could be understood.
+/// Folds one event; whether it could be understood. A tombstone says nothing.
 fn fold_event(fold: &mut Tables, row: &Row<'_>) -> bool {
-    let stream = row.get::<_, String>(9);
+    let stream = row.get::<_, String>(NAME_COLUMN);
     let read = stream.and_then(|stream| parse_record(StreamId::from_stored(stream), row));
     let Ok(record) = read else {
         return false;
     };
+    if record.is_tombstone() {
+        return true;
+    }
     let Ok(event) = record.decode_event() else {
         return false;
     };

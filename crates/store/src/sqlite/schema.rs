@@ -21,7 +21,7 @@ use crate::failpoint;
 use crate::store::{FaultKind, StoreFault};
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 11;
+pub const SCHEMA_VERSION: u32 = 12;
 
 /// The tables of a store that is made new: the same as the migrations make of an
 /// old one, in a fifth of the time.
@@ -46,6 +46,7 @@ const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
     include_str!("v10.sql"),
     // Version 11 changes no table: the fields of rows stand in groups.
     "",
+    include_str!("v12.sql"),
 ];
 
 /// Since this version documents are made as they are made now: what an older
@@ -58,6 +59,9 @@ const FOLDED_SINCE: u32 = 9;
 
 /// Since this version what a row says of one matter stands in one object of its body.
 const GROUPED_SINCE: u32 = 11;
+
+/// Since this version a store has an id that it puts into what it writes.
+const WRITER_SINCE: u32 = 12;
 
 /// Says in the header of the file whose database it is: `PITN`.
 const APPLICATION_ID: u32 = 0x5049_544E;
@@ -164,10 +168,29 @@ pub(super) fn migrate(connection: &mut Connection, db: &Path) -> Result<(), Stor
         if version < INDEXED_SINCE {
             index::rebuild_index(&tx)?;
         }
+        if version < WRITER_SINCE {
+            assign_writer(&tx)?;
+        }
         tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         tx.commit()
     };
     run(connection).map_err(|error| sqlite_fault("bring up to date", db, error))
+}
+
+/// Gives the store a new id, which it puts into what it writes from now on.
+fn assign_writer(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO meta (name, value) VALUES ('writer', ?1) \
+               ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    connection.execute(sql, [Uuid::now_v7().as_bytes()])?;
+    Ok(())
+}
+
+/// Gives a copy that takes the place of a store an id of its own: what either store writes
+/// from now on can be told apart.
+pub(super) fn assign_writer_of_copy(new: &Path) -> Result<(), StoreFault> {
+    let copy = connect(new, OpenFlags::SQLITE_OPEN_READ_WRITE)?.connection;
+    let done = assign_writer(&copy).and_then(|()| copy.close().map_err(|(_, error)| error));
+    done.map_err(|error| sqlite_fault("write", new, error))
 }
 
 /// Sees to it that a database that is written has a log: one that was put back
@@ -250,6 +273,7 @@ fn create_tables(connection: &mut Connection, naming: NameRange) -> rusqlite::Re
         let sql = "INSERT INTO numbers (kind, first, next) VALUES (?1, ?2, ?2)";
         tx.execute(sql, params![kind.as_str(), naming.first.cast_signed()])?;
     }
+    assign_writer(&tx)?;
     tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     tx.commit()
 }

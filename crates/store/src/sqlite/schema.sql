@@ -13,7 +13,16 @@ CREATE TABLE events (
   version INTEGER NOT NULL,
   body TEXT NOT NULL,
   command BLOB NOT NULL,
-  hash BLOB NOT NULL
+  hash BLOB NOT NULL,
+  -- How the hash is made: 1 over the body, 2 over its hash and the writer.
+  form INTEGER NOT NULL DEFAULT 1,
+  -- The store that wrote it, of form 2.
+  writer BLOB,
+  -- Of a tombstone: the hash of the body, which is empty.
+  body_hash BLOB,
+  -- Neither is part of the hash; null in a store of one project.
+  project TEXT,
+  origin TEXT
 ) STRICT;
 CREATE UNIQUE INDEX events_of_stream ON events (stream, position);
 CREATE INDEX events_of_command ON events (command);
@@ -157,4 +166,10 @@ CREATE TABLE numbers (
   kind TEXT PRIMARY KEY,
   first INTEGER NOT NULL,
   next INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What the store says of itself: `writer`, the id that it puts into what it writes.
+CREATE TABLE meta (
+  name TEXT PRIMARY KEY,
+  value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::sqlite_fault;
 use super::index;
-use super::journal::{ALL, AT, parse_record, read_heads};
+use super::journal::{ALL, AT, NAME_COLUMN, SEQ_COLUMN, parse_record, read_heads};
 use super::rows::{TABLES, Table, columns_of_row, parse_row, to_sqlite_integer};
 use crate::audit::{Audit, describe_key};
 use crate::store::{Damage, StoreFault, StreamHead, VerifyReport};
@@ -108,7 +108,7 @@ fn scan_events(connection: &Connection, last: &mut u64, audit: &mut Audit) -> ru
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let seq = row
-            .get::<_, i64>(10)
+            .get::<_, i64>(SEQ_COLUMN)
             .ok()
             .and_then(|seq| u64::try_from(seq).ok())
             .unwrap_or(*last + 1);
@@ -126,12 +126,12 @@ fn scan_events(connection: &Connection, last: &mut u64, audit: &mut Audit) -> ru
 
 /// Hands one event over, or what is wrong with it.
 fn audit_event(row: &rusqlite::Row<'_>, audit: &mut Audit) {
-    let stream = row.get::<_, String>(9);
+    let stream = row.get::<_, String>(NAME_COLUMN);
     let read = stream.and_then(|stream| parse_record(StreamId::from_stored(stream), row));
     match read {
         Ok(record) => audit.check_record(&record),
         Err(error) => {
-            let stream = row.get::<_, String>(9);
+            let stream = row.get::<_, String>(NAME_COLUMN);
             let known = stream.is_ok();
             audit.report_unreadable(Damage {
                 place: stream.unwrap_or_else(|_| "events".to_owned()),

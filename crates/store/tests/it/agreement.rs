@@ -1,11 +1,13 @@
 //! Both stores say the same of any sequence of commands: the one that is easy
 //! to understand vouches for the one that is fast.
 
+use jiff::Timestamp;
 use piton_core::attempt::{RecoveryAction, Report, SplitPiece};
 use piton_core::classify::FailureCategory;
 use piton_core::gate::{Gate, GateReport};
 
-use piton_core::id::{DecisionId, RunId};
+use piton_core::id::{DecisionId, RunId, StreamId};
+use piton_core::journal::{GENESIS, HashForm, Record};
 
 use piton_core::evidence::ClaimSettings;
 use piton_core::plan::{ImportedItemHistory, PlannedItem};
@@ -98,7 +100,11 @@ impl Pair {
         let one = self.memory.store.commit(id, command, &facts);
         let other = self.sqlite.store.commit(id, command, &facts);
         match (one, other) {
-            (Ok(one), Ok(other)) => assert_eq!(one, other, "{command:?}"),
+            (Ok(mut one), Ok(mut other)) => {
+                let events = one.events.iter_mut().chain(&mut other.events);
+                events.for_each(|event| forget_writer(&mut event.record));
+                assert_eq!(one, other, "{command:?}");
+            }
             (Err(CommitError::Refused(one)), Err(CommitError::Refused(other))) => {
                 assert_eq!(one, other, "{command:?}");
             }
@@ -457,6 +463,26 @@ fn act(pair: &mut Pair, (what, a, b): Act) {
     pair.commit(&command);
 }
 
+/// Blanks what two stores cannot agree on: who wrote the event, and so its hash, which
+/// `verify` checks.
+fn forget_writer(record: &mut Record) {
+    assert!(matches!(record.form, HashForm::Two(_)), "{record:?}");
+    (record.form, record.hash) = (HashForm::One, GENESIS);
+}
+
+fn journal_without_writer(subject: &Subject) -> Vec<Record> {
+    let mut journal = subject.journal();
+    journal.iter_mut().for_each(forget_writer);
+    journal
+}
+
+fn ends_of_streams(subject: &Subject) -> Vec<(StreamId, u64, Timestamp)> {
+    let heads = subject.store.stream_heads().expect("readable").into_iter();
+    heads
+        .map(|head| (head.stream, head.count, head.time))
+        .collect()
+}
+
 proptest! {
     #![proptest_config(cases(24))]
 
@@ -468,8 +494,8 @@ proptest! {
         let mut pair = Pair::new(choice);
         acts.into_iter().for_each(|one| act(&mut pair, one));
         pair.compare_wishes();
-        prop_assert_eq!(pair.memory.journal(), pair.sqlite.journal());
-        prop_assert_eq!(pair.memory.store.stream_heads().expect("readable"), pair.sqlite.store.stream_heads().expect("readable"));
+        prop_assert_eq!(journal_without_writer(&pair.memory), journal_without_writer(&pair.sqlite));
+        prop_assert_eq!(ends_of_streams(&pair.memory), ends_of_streams(&pair.sqlite));
         pair.memory.assert_whole();
         pair.sqlite.assert_whole();
     }

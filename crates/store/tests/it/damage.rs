@@ -435,8 +435,9 @@ fn future_record(time: i64, previous: &[u8; 32]) -> piton_core::journal::Record 
         },
         kind: "entry-undone".to_owned(),
         version: 7,
-        body: "{}".to_owned(),
+        body: piton_core::journal::RecordBody::Text("{}".to_owned()),
         command: CommandId(Uuid::from_u128(14)),
+        form: piton_core::journal::HashForm::One,
         hash: [0; 32],
     };
     record.hash = record.compute_hash(previous);

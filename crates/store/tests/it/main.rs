@@ -8,6 +8,7 @@ mod backup;
 mod crash;
 mod damage;
 mod disk;
+mod hash_forms;
 mod many_processes;
 mod model;
 mod old_versions;
