@@ -14,6 +14,7 @@ use super::fault::{io_fault, sqlite_fault};
 use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs, sync_dir};
 use super::schema::{
     assign_writer_of_copy, check_version, connect, flush_file, remove_leftovers, temporary_path,
+    upgrade_copy,
 };
 use super::{SqliteStore, verify};
 use crate::clock::{Clock, SystemClock};
@@ -96,6 +97,7 @@ fn restore_locked(
     }
     copy_database(from, new)?;
     failpoint::point("restore.copied");
+    upgrade_copy(new)?;
     let verdict = verify_database_file(new)?;
     if let Some(damage) = verdict.damage.first() {
         let what = format!(

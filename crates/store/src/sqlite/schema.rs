@@ -185,8 +185,17 @@ fn assign_writer(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Gives a copy that takes the place of a store an id of its own: what either store writes
-/// from now on can be told apart.
+/// Brings a copy that takes the place of a store up to date.
+pub(super) fn upgrade_copy(new: &Path) -> Result<(), StoreFault> {
+    let mut copy = connect(new, OpenFlags::SQLITE_OPEN_READ_WRITE)?.connection;
+    if check_version(&copy, new)? < SCHEMA_VERSION {
+        migrate(&mut copy, new)?;
+    }
+    Ok(())
+}
+
+/// Gives such a copy an id of its own: what either store writes from now on can be told
+/// apart.
 pub(super) fn assign_writer_of_copy(new: &Path) -> Result<(), StoreFault> {
     let copy = connect(new, OpenFlags::SQLITE_OPEN_READ_WRITE)?.connection;
     let done = assign_writer(&copy).and_then(|()| copy.close().map_err(|(_, error)| error));

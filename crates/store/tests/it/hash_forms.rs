@@ -160,3 +160,17 @@ fn a_restored_store_writes_under_an_id_of_its_own() {
     assert_eq!(writers(&store).len(), 2);
     assert_eq!(store.verify().expect("readable").damage, []);
 }
+
+#[test]
+fn a_backup_of_an_older_version_is_restored_and_goes_on() {
+    for version in [1, 8, 10, 11] {
+        let dir = scratch();
+        let frozen = format!("tests/data/v{version}/journal.db");
+        let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join(frozen);
+        SqliteStore::restore(&frozen, dir.path()).expect("it is whole");
+        let store = open(dir.path());
+        append(&store, 33, "after");
+        assert_eq!(store.verify().expect("readable").damage, []);
+        assert_eq!(writers(&store).len(), 1, "version {version}");
+    }
+}
