@@ -301,6 +301,44 @@ mod journal {
         );
     }
 
+    #[test]
+    fn an_event_without_its_body_is_said_to_be_one() {
+        use piton_store::Store as _;
+        let scratch = three();
+        let options = piton_store::StoreOptions::new(piton_core::redact::Redactor::rules_only());
+        let folder = scratch.path().join(".piton");
+        let store = piton_store::SqliteStore::open(&folder, options).expect("it is there");
+        let sessions = piton_core::StreamId::sessions();
+        let removed = store.replace_body_with_tombstone(&sessions, 3);
+        let expect = piton_core::journal::BodyRemoval::Removed;
+        assert_eq!(removed.expect("writable"), expect);
+        drop(store);
+        let shown = scratch.piton(&["journal", "show"]);
+        assert_eq!(shown.exit, 0, "{}", shown.err);
+        assert!(shown.out.contains("its body was removed"), "{}", shown.out);
+        let exported = scratch.piton(&["journal", "export"]).out;
+        let last = exported.lines().last().expect("three events");
+        let last: serde_json::Value = serde_json::from_str(last).expect("JSON");
+        assert!(last["body"].is_null() && last["body_hash"].is_string());
+        assert!(last["writer"].is_string(), "{last}");
+        let verified = scratch.shows(&["journal", "verify"]);
+        let says = "3 events (1 without a body, which was removed) in 1 stream";
+        assert!(verified.contains(says), "{verified}");
+        assert_eq!(scratch.json(&["journal", "verify"])["tombstones"], 1);
+        let recent = scratch.piton(&["recent"]);
+        assert_eq!(recent.exit, 0, "{}", recent.err);
+        let left = recent.out.matches("easy to find").count();
+        assert_eq!(left, 2, "{}", recent.out);
+        log(
+            &scratch,
+            &["milestone_reached", "--description", "it goes on"],
+        );
+        assert_eq!(
+            scratch.json(&["journal", "verify"])["damage"],
+            serde_json::json!([])
+        );
+    }
+
     /// Changes one byte of what an event says, in the file of the store.
     fn damage(scratch: &Scratch) {
         // The log must be in the file first.
