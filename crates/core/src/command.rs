@@ -51,7 +51,7 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
         flags: Box<RunFlags>,
         /// Whether all of its items are looked at first: see
-        /// [`run::RunPlan::is_settled`](crate::RunRow::is_settled).
+        /// [`RunPlan::is_settled`](crate::run::RunPlan::is_settled).
         settles: bool,
         /// Whether a person wants to be notified of its end.
         #[serde(default)]

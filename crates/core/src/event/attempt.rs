@@ -59,7 +59,7 @@ subject_events! {
             /// What came of it.
             report: Box<Report>,
             /// Its outcome waits for the item's check, or for a person who is asked
-            /// to accept what there is: [`Event::AttemptJudged`] follows.
+            /// to accept what there is: [`AttemptEvent::Judged`] follows.
             #[serde(default, skip_serializing_if = "std::ops::Not::not")]
             unchecked: bool,
         },

@@ -3,7 +3,7 @@
 //!
 //! No file is read: a file that is rewritten with the same bytes counts as
 //! changed, one whose time was set back by hand may not. In a git work tree
-//! [`crate::git::tracker`] says it exactly.
+//! `git::tracker` says it exactly.
 
 use std::collections::BTreeMap;
 use std::fs;
