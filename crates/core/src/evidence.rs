@@ -491,7 +491,7 @@ mod tests {
             changes: ReportedChanges {
                 commits: Some(vec!["6673e79".to_owned()]),
                 files: Some(vec!["a.rs".to_owned()]),
-                ..ReportedChanges::default() /* BASE report(Some("a"), Some("a")) */
+                ..report(Some("a"), Some("a")).changes
             },
             ..report(Some("a"), Some("a"))
         };
@@ -502,7 +502,7 @@ mod tests {
                     files: 3,
                     ..DiffStat::default()
                 }),
-                ..ReportedChanges::default() /* BASE report(Some("a"), Some("b")) */
+                ..report(Some("a"), Some("b")).changes
             },
             ..report(Some("a"), Some("b"))
         };

@@ -680,7 +680,7 @@ mod tests {
                 files: Some(Vec::new()),
                 tree_before: Some("aa".to_owned()),
                 tree_after: Some("aa".to_owned()),
-                ..ReportedChanges::default() /* BASE report(Outcome::Failed) */
+                ..report(Outcome::Failed).changes
             },
             ..report(Outcome::Failed)
         }

@@ -171,21 +171,21 @@ fn what_is_no_verdict_is_asked_for_once_more_then_a_person_is() {
     let changed = Report {
         changes: ReportedChanges {
             tree_after: Some("t2".to_owned()),
-            ..ReportedChanges::default() /* BASE said(ReviewVerdict::Approve) */
+            ..said(ReviewVerdict::Approve).changes
         },
         ..said(ReviewVerdict::Approve)
     };
     let changed_these = Report {
         changes: ReportedChanges {
             files: Some(["a", "b", "c", "d"].map(str::to_owned).to_vec()),
-            ..ReportedChanges::default() /* BASE changed.clone() */
+            ..changed.clone().changes
         },
         ..changed.clone()
     };
     let committed = Report {
         changes: ReportedChanges {
             commits: Some(vec!["c1".to_owned()]),
-            ..ReportedChanges::default() /* BASE said(ReviewVerdict::Approve) */
+            ..said(ReviewVerdict::Approve).changes
         },
         ..said(ReviewVerdict::Approve)
     };

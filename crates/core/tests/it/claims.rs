@@ -148,7 +148,7 @@ fn a_change_is_evidence_with_how_many_files_it_was() {
                 files: 3,
                 ..DiffStat::default()
             }),
-            ..ReportedChanges::default() /* BASE between("a", "b") */
+            ..between("a", "b").changes
         },
         ..between("a", "b")
     };
@@ -169,7 +169,7 @@ fn an_empty_commit_is_the_agents_word() {
     let committed = Report {
         changes: ReportedChanges {
             commits: Some(vec!["6673e79".to_owned()]),
-            ..ReportedChanges::default() /* BASE nothing_changed() */
+            ..nothing_changed().changes
         },
         ..nothing_changed()
     };
@@ -404,7 +404,7 @@ fn without_a_check_the_agent_is_asked_once_more_and_then_has_failed() {
         let first = Report {
             program: ProgramReport {
                 can_be_asked: true,
-                ..ProgramReport::default() /* BASE no_verdict(between("a", "b")) */
+                ..no_verdict(between("a", "b")).program
             },
             ..no_verdict(between("a", "b"))
         };
@@ -442,7 +442,7 @@ fn an_agent_without_progress_is_asked_to_end_once_and_then_has_failed_as_stuck()
         outcome: Outcome::Interrupted,
         program: ProgramReport {
             trouble: None,
-            ..ProgramReport::default() /* BASE stuck(false) */
+            ..stuck(false).program
         },
         ..stuck(false)
     };
@@ -703,7 +703,7 @@ fn weakened_proof_is_asked_about_noted_or_refused() {
         let report = Report {
             changes: ReportedChanges {
                 proof: Some(Box::new(proof)),
-                ..ReportedChanges::default() /* BASE between("a", "b") */
+                ..between("a", "b").changes
             },
             ..between("a", "b")
         };
@@ -736,7 +736,7 @@ fn what_an_earlier_attempt_weakened_and_a_later_one_gave_back_is_whole() {
                 tests_added: added,
                 ..ProofChange::default()
             })),
-            ..ReportedChanges::default() /* BASE between(trees.0, trees.1) */
+            ..between(trees.0, trees.1).changes
         },
         ..between(trees.0, trees.1)
     };

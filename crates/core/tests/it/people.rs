@@ -30,7 +30,7 @@ fn case_21_an_outcome_of_failure_fails_the_node_whatever_the_exit_status() {
                 code: Some(0),
                 ..Default::default()
             }),
-            ..ProgramReport::default() /* BASE failure(FailureCategory::Logic, "the tests do not pass") */
+            ..failure(FailureCategory::Logic, "the tests do not pass").program
         },
         ..failure(FailureCategory::Logic, "the tests do not pass")
     };

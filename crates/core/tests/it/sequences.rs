@@ -49,12 +49,12 @@ fn report(by: u16) -> Report {
                 BTreeMap::new()
             },
             usage,
-            ..ProgramReport::default() /* BASE outcome(by) */
+            ..outcome(by).program
         },
         changes: ReportedChanges {
             tree_before: tree(by >> 8),
             tree_after: tree(by >> 10),
-            ..ReportedChanges::default() /* BASE outcome(by) */
+            ..outcome(by).changes
         },
         ..outcome(by)
     }

@@ -779,7 +779,7 @@ fn unstarted_agent_input(attempt: AttemptId, node: &Node, why: String) -> Input 
         error: Some(why),
         program: ProgramReport {
             cannot_start: true,
-            ..ProgramReport::default() /* BASE unseen_end_report() */
+            ..unseen_end_report().program
         },
         ..unseen_end_report()
     };
