@@ -172,6 +172,13 @@ impl Edit {
         kind && self.target_node() == other.target_node() && self.request_id() == other.request_id()
     }
 
+    /// That an item stands in the file, or does not any more.
+    #[must_use]
+    pub fn presence_of(node: &Node, present: bool) -> Self {
+        let node = node.clone();
+        Self::SetPresent { node, present }
+    }
+
     /// The name of the request that it is about.
     fn request_id(&self) -> Option<&str> {
         if let Self::AddRequest(request) = self {

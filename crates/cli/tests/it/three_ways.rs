@@ -859,6 +859,42 @@ fn a_graph_of_issues_follows_the_same_rule() {
     assert_ne!(at_work.state(), "done");
 }
 
+/// What was taken out makes a question; a mark that came beside it is taken, and taken
+/// back as any other.
+#[test]
+fn a_mark_that_came_beside_a_question_can_be_taken_back() {
+    let scratch = Scratch::new();
+    let write = |issues: &[(u32, &str)]| {
+        let issue = |(number, status): &(u32, &str)| {
+            format!(
+                "    \"US-{number}\": {{\"repo\": \"yard\", \"title\": \"Part {number}\", \"status\": \"{status}\", \"pr\": null, \"blocked_by\": []}}"
+            )
+        };
+        let issues: Vec<String> = issues.iter().map(issue).collect();
+        let text = format!(
+            "{{\n  \"run_id\": \"yard\",\n  \"phase\": \"EXECUTING\",\n  \"phase_status\": \"in_progress\",\n  \"issues\": {{\n{}\n  }}\n}}\n",
+            issues.join(",\n")
+        );
+        scratch.write("state.json", &text);
+        scratch.piton(&["files", "sync"]).exit
+    };
+    scratch.write("state.json", "");
+    let _ = write(&[(1, "ready"), (2, "ready"), (3, "ready"), (4, "ready")]);
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    assert_eq!(write(&[(1, "ready"), (2, "ready"), (3, "done")]), 0);
+    // Nothing that is open would be left.
+    assert_eq!(write(&[(1, "done"), (3, "done")]), 3);
+    assert_eq!(write(&[(1, "ready"), (3, "done")]), 3);
+    // The removal fits now; of a mark that is taken out a person is asked.
+    assert_eq!(write(&[(1, "ready"), (3, "done"), (5, "ready")]), 3);
+    let state = scratch.read("state.json");
+    let line = state.lines().find(|line| line.contains("US-1"));
+    assert!(line.is_some_and(|line| line.contains("ready")), "{state}");
+    let asked = scratch.piton(&["inbox"]).out;
+    assert!(asked.contains("`US-1` is to be pending"), "{asked}");
+    assert!(!asked.contains("US-2"), "{asked}");
+}
+
 /// Works until it is told to go on.
 const PATIENT: &str = "cat >>prompts; echo $PITON_ITEM >>order; touch at-work
 while ! [ -e go ]; do sleep 0.02; done

@@ -39,6 +39,9 @@ const ASKED: &str = "asked";
 const BEFORE: &str = "before";
 /// What the name of a base that is about to be the base ends with.
 const NEXT: &str = "next";
+/// The same of a version of which a part stays, and of the next one.
+const HELD: &str = "held";
+const NEXT_HELD: &str = "next-held";
 /// Of files up to this size the last version is kept, to tell edits by.
 const BASE_BYTES_MAX: usize = 4 << 20;
 
@@ -431,6 +434,16 @@ impl SyncedFile {
         kept
     }
 
+    /// The last version of which a part stays, if it is still known.
+    #[must_use]
+    pub fn read_held_version(&self) -> Option<String> {
+        let hash = self.found.as_ref().unwrap_or(&self.stamp.after);
+        let kept = [HELD, NEXT_HELD].map(|name| self.base.with_extension(name));
+        self.has_held_conflict()
+            .then(|| read_version_with_hash(&kept, hash))
+            .flatten()
+    }
+
     /// Notes that the file is this, of which a person is asked about a part: `own` is
     /// what piton would have written, where that is known.
     ///
@@ -453,7 +466,7 @@ impl SyncedFile {
         };
         let own = match own {
             Some(own) => {
-                self.write_next_base(own.as_bytes());
+                self.write_next_version(NEXT, own.as_bytes());
                 sha256(own.as_bytes())
             }
             None => self.stamp.base_hash(self.found.as_deref()).to_owned(),
@@ -464,8 +477,9 @@ impl SyncedFile {
             about,
             before,
         };
+        self.write_next_version(NEXT_HELD, present);
         self.record_version(present, Some(held))?;
-        self.promote_next_base();
+        self.promote_next_versions();
         Ok(())
     }
 
@@ -631,7 +645,8 @@ impl SyncedFile {
             ..held
         });
         // Until the exchange is over both versions may be needed.
-        self.write_next_base(own.as_bytes());
+        self.write_next_version(NEXT, own.as_bytes());
+        self.write_next_version(NEXT_HELD, bytes);
         let next = NextFileVersion {
             after: sha256(bytes),
             tail: None,
@@ -640,7 +655,7 @@ impl SyncedFile {
         };
         let put = self.write_whole(bytes, next)?;
         if put == WriteOutcome::Done {
-            self.promote_next_base();
+            self.promote_next_versions();
         }
         Ok(put)
     }
@@ -983,17 +998,19 @@ impl SyncedFile {
         }
     }
 
-    /// Keeps what is to be the base soon.
-    fn write_next_base(&self, bytes: &[u8]) {
+    /// Keeps what is to be the base soon, or the version of which a part stays.
+    fn write_next_version(&self, name: &str, bytes: &[u8]) {
         if bytes.len() <= BASE_BYTES_MAX {
             // Without it the file stays whole as it is until a person decides.
-            fs::write(self.base.with_extension(NEXT), bytes).ok();
+            fs::write(self.base.with_extension(name), bytes).ok();
         }
     }
 
-    fn promote_next_base(&self) {
-        // Where it cannot be done, it is found under its name.
+    fn promote_next_versions(&self) {
+        // Where it cannot be done, they are found under their names.
         fs::rename(self.base.with_extension(NEXT), &self.base).ok();
+        let held = self.base.with_extension(HELD);
+        fs::rename(self.base.with_extension(NEXT_HELD), held).ok();
     }
 
     /// Whether the branch is checked out that was when piton wrote the file: only
@@ -1183,7 +1200,10 @@ fn read_stamp(mut file: &File) -> io::Result<Option<SyncStamp>> {
 }
 
 fn read_base_with_hash(path: &Path, hash: &str) -> Option<String> {
-    let kept = [path.to_owned(), path.with_extension(NEXT)];
+    read_version_with_hash(&[path.to_owned(), path.with_extension(NEXT)], hash)
+}
+
+fn read_version_with_hash(kept: &[PathBuf], hash: &str) -> Option<String> {
     let mut versions = kept.iter().filter_map(|path| fs::read(path).ok());
     let bytes = versions.find(|bytes| sha256(bytes) == hash)?;
     String::from_utf8(bytes).ok()

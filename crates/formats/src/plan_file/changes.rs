@@ -58,6 +58,21 @@ impl PlanChanges {
                 .all(|node| other.returned.contains(node))
     }
 
+    /// This, with what `other` says of what `is_of_other` holds for in its place.
+    #[must_use]
+    pub fn replace_where(mut self, other: Self, is_of_other: impl Fn(&Edit) -> bool) -> Self {
+        fn replace<T>(into: &mut Vec<T>, other: Vec<T>, is_of_other: impl Fn(&T) -> bool) {
+            into.retain(|change| !is_of_other(change));
+            into.extend(other.into_iter().filter(is_of_other));
+        }
+        replace(&mut self.edits, other.edits, &is_of_other);
+        let is_gone = |node: &Node| is_of_other(&Edit::presence_of(node, false));
+        replace(&mut self.removed, other.removed, is_gone);
+        let is_back = |node: &Node| is_of_other(&Edit::presence_of(node, true));
+        replace(&mut self.returned, other.returned, is_back);
+        self
+    }
+
     /// Notes that an item is gone, or back.
     pub(crate) fn note_presence(&mut self, row: &ItemRow, was_there: bool, is_there: bool) {
         match (was_there, is_there) {

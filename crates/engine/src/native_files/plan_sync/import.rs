@@ -124,7 +124,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
     ) -> Result<PlanChanges, Vec<Problem>> {
         match self.is_other_branch {
             true => self.additions_of_other_branch(bytes),
-            false => self.diff_version(file.read_base().as_deref(), bytes),
+            false => self.diff_own_version(file, bytes),
         }
     }
 
@@ -621,9 +621,9 @@ impl PlanFileImport<'_, '_> {
     }
 
     /// What a version is compared with from now on, of which only what is `left` was
-    /// not taken: that version as the journal has it. It is the `base` still where the
-    /// version lacks more than that, which is to be shown yet, and where what is left
-    /// could not be told from it.
+    /// not taken: that version, or what piton wrote last, as the journal has it. It is
+    /// the `base` still where the version lacks more than that, which is to be shown
+    /// yet, and where what is left could not be told from it.
     fn own_version_beside(
         &mut self,
         base: &str,
@@ -640,25 +640,28 @@ impl PlanFileImport<'_, '_> {
             tables: &tables,
             run: self.run,
         };
-        let own = self
-            .plan
-            .render(Some(theirs), shown.tables, now)
-            .ok()
-            .flatten();
-        let differing = own.as_deref().map(|own| {
-            let changed = self.plan.collect_edits(Some(own), theirs, shown, now);
-            changed.map_or_else(|_| Vec::new(), |changed| changed.edits)
-        });
-        let differing = differing.unwrap_or_default();
         let has = |edits: &[Edit], edit: &Edit| {
             edits
                 .iter()
                 .any(|other| other.is_same_kind_and_subject(edit))
         };
-        let is_left = !left.is_empty()
-            && left.iter().all(|edit| has(&differing, edit))
-            && differing.iter().all(|edit| has(left, edit));
-        Ok(own.filter(|_| is_left).or_else(|| Some(base.to_owned())))
+        for present in [theirs, base] {
+            let Ok(Some(own)) = self.plan.render(Some(present), shown.tables, now) else {
+                continue;
+            };
+            let changed = self.plan.collect_edits(Some(&own), theirs, shown, now);
+            let differing = changed.map_or_else(
+                |_| Vec::new(),
+                |changed| self.edits_with_presence(&changed, true),
+            );
+            let is_left = !left.is_empty()
+                && left.iter().all(|edit| has(&differing, edit))
+                && differing.iter().all(|edit| has(left, edit));
+            if is_left {
+                return Ok(Some(own));
+            }
+        }
+        Ok(Some(base.to_owned()))
     }
 
     /// The person whose word an edit is now.
@@ -738,6 +741,25 @@ impl PlanFileImport<'_, '_> {
         }
         let now = self.session.world.now();
         !format.is_one_file() && self.plan.is_current_in(text, self.tables, now)
+    }
+
+    /// What a version says otherwise than piton does. Of one that a person is asked
+    /// about, all but what is asked was taken: the rest is compared with it, and not with
+    /// what piton wrote last, which may be older.
+    fn diff_own_version(
+        &mut self,
+        file: &SyncedFile,
+        bytes: &[u8],
+    ) -> Result<PlanChanges, Vec<Problem>> {
+        let changed = self.diff_version(file.read_base().as_deref(), bytes)?;
+        let mut open = self.tables.open_decisions(self.run);
+        let question = open.find(|row| row.file.as_deref() == Some(self.path));
+        let question = question.filter(|row| !row.edits.is_empty());
+        let Some((row, held)) = question.zip(file.read_held_version()) else {
+            return Ok(changed);
+        };
+        let since = self.diff_version(Some(&held), bytes)?;
+        Ok(since.replace_where(changed, |edit| is_asked_about(row, edit)))
     }
 
     fn diff_version(
@@ -845,7 +867,7 @@ impl PlanFileImport<'_, '_> {
         edits.extend(
             removed
                 .filter(is_open)
-                .map(|node| presence_edit(node, false)),
+                .map(|node| Edit::presence_of(node, false)),
         );
         let is_known_gone = |edit: &Edit| {
             let mut open = self.tables.open_decisions(self.run);
@@ -862,7 +884,7 @@ impl PlanFileImport<'_, '_> {
         let returned = changed
             .returned
             .iter()
-            .map(|node| presence_edit(node, true));
+            .map(|node| Edit::presence_of(node, true));
         edits.extend(returned.filter(is_known_gone));
         edits
     }
@@ -979,12 +1001,6 @@ fn refresh_asked_edits(asked: Vec<Edit>, found: &[Edit]) -> Vec<Edit> {
         like.unwrap_or(edit)
     };
     asked.into_iter().map(newer).collect()
-}
-
-/// That an item stands in the file, or does not any more.
-fn presence_edit(node: &Node, present: bool) -> Edit {
-    let node = node.clone();
-    Edit::SetPresent { node, present }
 }
 
 /// Whether a question is about an edit as one that could not be taken.
