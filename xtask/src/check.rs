@@ -5,7 +5,7 @@
 //! aloud, at the place and again at the end.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::nextest::{FEATURES, REPORT, unescape};
@@ -51,11 +51,36 @@ pub(crate) fn everything(root: &Path) -> Result<(), String> {
     }
     book.stage("tidy", || tidy::tidy(root));
     book.stage("docs", || reference::compare(root));
+    supply_chain(root, &cargo, &mut book);
     book.stage("doc tests", || {
         run(root, &cargo, &["test", "--quiet", "--workspace", "--doc"])
     });
     tests(root, &cargo, &seed, &mut book);
     book.close(began)
+}
+
+/// What `deny.toml` says of the dependencies, where the tool is there that reads it. Its
+/// advisories need a database, which is not fetched here.
+fn supply_chain(root: &Path, cargo: &str, book: &mut Book) {
+    if !works(root, cargo, &["deny", "--version"]) {
+        book.skip(
+            "cargo-deny is not installed: licenses and sources of dependencies, and advisories",
+        );
+        return;
+    }
+    let check = ["deny", "check", "licenses", "bans", "sources"];
+    book.stage("dependencies", || run(root, cargo, &check));
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
+    let databases = home.map(|home| home.join("advisory-dbs"));
+    if databases
+        .is_some_and(|folder| fs::read_dir(folder).is_ok_and(|mut dbs| dbs.next().is_some()))
+    {
+        let check = ["deny", "check", "--disable-fetch", "advisories"];
+        book.stage("advisories", || run(root, cargo, &check));
+    } else {
+        book.skip("the database of advisories is not there; `cargo deny fetch` gets it");
+    }
 }
 
 /// What nothing goes without.

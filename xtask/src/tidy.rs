@@ -2,6 +2,7 @@
 //!
 //! Everything that is wrong is told at once, with the file and the line.
 
+mod dependencies;
 mod documents;
 mod finding;
 mod formats;
@@ -22,6 +23,7 @@ pub(crate) use self::documents::{CODES, PAGES, codes, first_sentence, number};
 pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     let files = tree::texts(root).map_err(|error| format!("cannot read the tree: {error}"))?;
     let mut findings = layers::check(root, &files)?;
+    findings.extend(dependencies::check(root, &files)?);
     findings.extend(sources::check(&files));
     findings.extend(formats::check(&files));
     findings.extend(documents::check(root, &files));
