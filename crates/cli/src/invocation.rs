@@ -65,6 +65,9 @@ impl<'i> Invocation<'i> {
     /// Shows what a verb reports while it works.
     pub(crate) fn show_notice(&mut self, notice: &Notice<'_>) {
         let (world, output) = (self.world, &mut *self.output);
+        for warning in world.drain_warnings() {
+            output.print_warning(&warning);
+        }
         match notice {
             Notice::Said(text) => output.print_note(&format!("{DIM}{text}{DIM:#}")),
             Notice::Warning(text) => output.print_warning(text),

@@ -34,11 +34,17 @@ fn main() -> ExitCode {
     };
     let mut output = CliOutput::new(args.json);
     let exit = match World::from_environment() {
-        Ok(world) => run_with_config(&world, args, &mut output).unwrap_or_else(|failure| {
-            tracing::error!(code = failure.code, "{failure}");
-            output.print_failure(&failure);
-            failure.exit_status()
-        }),
+        Ok(world) => {
+            let done = run_with_config(&world, args, &mut output);
+            for warning in world.drain_warnings() {
+                output.print_warning(&warning);
+            }
+            done.unwrap_or_else(|failure| {
+                tracing::error!(code = failure.code, "{failure}");
+                output.print_failure(&failure);
+                failure.exit_status()
+            })
+        }
         Err(error) => {
             let failure = Failure::new("file.unreadable", "the present folder cannot be read")
                 .with_source(error)

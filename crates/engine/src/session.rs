@@ -90,11 +90,7 @@ impl<'w> Session<'w> {
         let store = project
             .store_address()?
             .open(store_options(world, access))?;
-        Ok(Some(Self {
-            world,
-            project,
-            store,
-        }))
+        Ok(Some(Self::from_store(world, project, store)))
     }
 
     /// Opens the journal alone, also one that a newer piton wrote; none when
@@ -134,11 +130,21 @@ impl<'w> Session<'w> {
         if made {
             told(&format!("keeping progress in {}", project.home.display()));
         }
-        Ok(Self {
+        Ok(Self::from_store(world, project, store))
+    }
+
+    fn from_store(world: &'w World, project: Project, store: Box<dyn Store>) -> Self {
+        if let Some(loss) = store.loss_at_open() {
+            world.warn(format!(
+                "{loss}; another program deleted or changed {}: see `piton journal verify`, and what the native files and git still say",
+                project.home.join("journal.db-wal").display()
+            ));
+        }
+        Self {
             world,
             project,
             store,
-        })
+        }
     }
 
     /// Carries out a command for a person.

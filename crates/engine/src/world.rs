@@ -9,7 +9,7 @@ mod time;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -42,6 +42,8 @@ pub struct World {
     pub(crate) person: OnceLock<String>,
     zone: TimeZone,
     begun: std::time::Instant,
+    /// What a person is to be told of, whatever the command answers.
+    warnings: Arc<Mutex<Vec<String>>>,
 }
 
 impl World {
@@ -69,7 +71,23 @@ impl World {
             agent: None,
             admitted: None,
             person: OnceLock::new(),
+            warnings: Arc::default(),
         })
+    }
+
+    /// Keeps a warning for the end of the command.
+    pub(crate) fn warn(&self, text: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
+    /// The warnings that came up, once.
+    #[must_use]
+    pub fn drain_warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *warnings)
     }
 
     /// The time.

@@ -19,6 +19,7 @@ pub const POINTS: &[&str] = &[
     "commit.views",
     "commit.before-durable",
     "commit.durable",
+    "commit.acknowledged",
     "checkpoint.before",
     "checkpoint.after",
     "heartbeat.before",

@@ -22,6 +22,6 @@ pub use memory::MemoryStore;
 pub use seal::LEASE_TTL_S;
 pub use sqlite::{SCHEMA_VERSION, SqliteStore};
 pub use store::{
-    CommitError, CommitOutcome, Cursor, Damage, FaultKind, RestoreReport, Store, StoreAccess,
-    StoreFault, StoreInfo, StoreOptions, StreamHead, VerifyReport,
+    CommitError, CommitOutcome, Cursor, Damage, FaultKind, LostEvents, RestoreReport, Store,
+    StoreAccess, StoreFault, StoreInfo, StoreOptions, StreamHead, VerifyReport,
 };

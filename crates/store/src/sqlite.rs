@@ -5,6 +5,7 @@
 //! SQLite's own lock; readers do not wait. The stored form is described in
 //! `docs/formats/journal.md`.
 
+mod acknowledged;
 mod backup;
 mod commit;
 mod fault;
@@ -20,6 +21,7 @@ mod schema;
 mod trace;
 mod verify;
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,6 +37,7 @@ use piton_core::{CallerFacts, Command, Need, Rows};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use tempfile::TempDir;
 
+use self::acknowledged::AcknowledgedHead;
 use self::commit::CommitTransaction;
 use self::fault::{io_fault, is_access_fault, is_in_doubt, sqlite_fault};
 use self::files::{FileIdentity, StorePaths, WriterBarrier, WriterQueue};
@@ -45,8 +48,8 @@ use crate::clock::truncate_to_micros;
 use crate::failpoint;
 use crate::seal::seconds_after;
 use crate::store::{
-    CommitError, CommitOutcome, Cursor, FaultKind, Store, StoreAccess, StoreFault, StoreInfo,
-    StoreOptions, StreamHead, VerifyReport,
+    CommitError, CommitOutcome, Cursor, Damage, FaultKind, LostEvents, Store, StoreAccess,
+    StoreFault, StoreInfo, StoreOptions, StreamHead, VerifyReport,
 };
 
 /// The log is written back to the database when it holds so many pages: half
@@ -79,6 +82,8 @@ pub struct SqliteStore {
     in_doubt: AtomicBool,
     /// A copy that is read because the folder cannot be written; goes with the store.
     copy: Option<TempDir>,
+    /// What was acknowledged and is gone.
+    loss: Option<LostEvents>,
 }
 
 struct Inner {
@@ -141,6 +146,7 @@ impl SqliteStore {
         options: StoreOptions,
     ) -> Result<Self, StoreFault> {
         let queue = WriterQueue::open(&place)?;
+        let acknowledged = AcknowledgedHead::read(&place);
         place.ensure_log()?;
         let mut connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let version = check_version(&connected.connection, &place.db)?;
@@ -154,7 +160,16 @@ impl SqliteStore {
             migrate(&mut connected.connection, &place.db)?;
             drop(turn);
         }
-        Self::from_connected(place, Some(identity), options, connected, Some(queue), None)
+        let now = truncate_to_micros(options.clock.now());
+        // What cannot be read is told by what reads it next.
+        let loss =
+            acknowledged.and_then(|head| head.find_loss(&connected.connection, now).ok().flatten());
+        if let Some(loss) = &loss {
+            acknowledged::record_loss(&place, loss);
+        }
+        let store =
+            Self::from_connected(place, Some(identity), options, connected, Some(queue), None)?;
+        Ok(Self { loss, ..store })
     }
 
     fn open_read_only(
@@ -222,6 +237,7 @@ impl SqliteStore {
             inner: Mutex::new(inner),
             in_doubt: AtomicBool::new(false),
             copy,
+            loss: None,
         };
         store.check_identity()?;
         Ok(store)
@@ -362,12 +378,14 @@ impl SqliteStore {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| CommitError::Fault(self.write_fault(error)))?;
         failpoint::point("commit.begun");
-        let committed = CommitTransaction {
+        let transaction = CommitTransaction {
             connection: &tx,
             options: &self.options,
             db: &self.place.db,
-        }
-        .decide_and_store(id, command, facts)?;
+            last_event: Cell::new(None),
+        };
+        let committed = transaction.decide_and_store(id, command, facts)?;
+        let last_event = transaction.last_event.take();
         if committed.repeated || committed.events.is_empty() {
             return Ok(committed);
         }
@@ -387,6 +405,10 @@ impl SqliteStore {
             });
         }
         failpoint::point("commit.durable");
+        if let Some(head) = last_event {
+            head.record(&self.place);
+        }
+        failpoint::point("commit.acknowledged");
         Ok(committed)
     }
 }
@@ -517,9 +539,25 @@ impl Store for SqliteStore {
         if self.in_doubt.load(Ordering::SeqCst) {
             return Err(self.flush_fault());
         }
+        let acknowledged = AcknowledgedHead::read(&self.place);
         // A connection of its own: it takes its time, and commits go on.
         let connected = connect(&self.database_path(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        verify::verify_database(&connected.connection, &self.place.db)
+        let now = truncate_to_micros(self.options.clock.now());
+        let loss =
+            acknowledged.and_then(|head| head.find_loss(&connected.connection, now).ok().flatten());
+        let mut report = verify::verify_database(&connected.connection, &self.place.db)?;
+        report.lost = acknowledged::read_losses(&self.place);
+        report.damage.extend(loss.map(|loss| Damage {
+            place: "journal".to_owned(),
+            position: None,
+            kind: None,
+            what: loss.to_string(),
+        }));
+        Ok(report)
+    }
+
+    fn loss_at_open(&self) -> Option<&LostEvents> {
+        self.loss.as_ref()
     }
 
     fn rebuild_views(&self) -> Result<bool, StoreFault> {

@@ -11,7 +11,7 @@ use piton_core::journal::{BodyRemoval, DecodedRecord, Hash, Record};
 use piton_core::recall::{CandidateSet, Query};
 use piton_core::redact::Redactor;
 use piton_core::{CallerFacts, Command, Need, Refusal, Rows};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::clock::{Clock, SystemClock};
@@ -129,6 +129,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         stream: &StreamId,
         position: u64,
     ) -> Result<BodyRemoval, StoreFault>;
+
+    /// Which acknowledged events were gone as the store was opened to write.
+    fn loss_at_open(&self) -> Option<&LostEvents> {
+        None
+    }
 
     /// How large the store is, and what it is made of.
     ///
@@ -376,6 +381,41 @@ pub struct VerifyReport {
     pub tombstones: u64,
     /// Everything that is wrong, worst first within a stream.
     pub damage: Vec<Damage>,
+    /// Which acknowledged events writers found gone, oldest first.
+    pub lost: Vec<LostEvents>,
+}
+
+/// Events that were acknowledged and are not in the journal: the write-ahead log was
+/// deleted, cut or changed by another program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostEvents {
+    /// The number of the last event that was acknowledged.
+    pub acknowledged: u64,
+    /// The number of the last event that was found.
+    pub found: u64,
+    /// When that was noticed.
+    pub noticed: Timestamp,
+}
+
+impl fmt::Display for LostEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            acknowledged,
+            found,
+            ..
+        } = self;
+        match acknowledged.saturating_sub(*found) {
+            0 => write!(
+                f,
+                "event {acknowledged} is another one than was acknowledged"
+            ),
+            1 => write!(f, "event {acknowledged}, which was acknowledged, is gone"),
+            count => write!(
+                f,
+                "the last {count} events, which were acknowledged, are gone: the journal ends with event {found}"
+            ),
+        }
+    }
 }
 
 /// One thing that is wrong with what is stored.

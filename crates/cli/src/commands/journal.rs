@@ -7,7 +7,7 @@ use piton_engine::world::local_time_with_seconds;
 use piton_engine::{CommandExit, Failure, World};
 
 use crate::invocation::{Invocation, TypedCommand};
-use crate::output::{BOLD, CliOutput, DIM, GREEN, OutputFlow, RED};
+use crate::output::{BOLD, CliOutput, DIM, GREEN, OutputFlow, RED, YELLOW};
 use crate::show::count::format_count;
 use crate::show::progress::first_line;
 
@@ -122,6 +122,10 @@ fn show_verdict(verdict: &VerifyReport, _: &World, output: &mut CliOutput) {
             "{RED}damaged:{RED:#} {}{position}{kind}: {}",
             damage.place, damage.what
         ));
+    }
+    for loss in &verdict.lost {
+        let when = local_time_with_seconds(loss.noticed);
+        output.print_note(&format!("{YELLOW}lost:{YELLOW:#} {loss} (noticed {when})"));
     }
     let removed = match verdict.tombstones {
         0 => String::new(),

@@ -51,6 +51,7 @@ mod lately;
 mod learn;
 mod liveness;
 mod logging;
+mod lost_log;
 mod many;
 mod marks;
 mod mcp;

@@ -1,6 +1,7 @@
 //! The one way to write: decide on the rows as they are, append, fold.
 
 use piton_core::event::MemoryEvent;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use piton_core::id::{CommandId, StreamId, WriterId};
@@ -13,6 +14,7 @@ use piton_core::{
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
+use super::acknowledged::AcknowledgedHead;
 use super::fault;
 use super::journal::{append_events, events_of_command, parse_head, upsert_head, uuid_column};
 use super::load::{LoadedRows, load_keys, load_rows};
@@ -37,6 +39,8 @@ pub(super) struct CommitTransaction<'c> {
     pub(super) connection: &'c Connection,
     pub(super) options: &'c StoreOptions,
     pub(super) db: &'c std::path::Path,
+    /// The last event that it stored.
+    pub(super) last_event: Cell<Option<AcknowledgedHead>>,
 }
 
 impl CommitTransaction<'_> {
@@ -165,6 +169,10 @@ impl CommitTransaction<'_> {
         let records = events.iter().map(|event| &event.record);
         let records = records.map(|record| (ids[&record.stream], record));
         append_events(self.connection, records)?;
+        let seq = self.connection.last_insert_rowid().cast_unsigned();
+        let last = events.last().map(|event| &event.record);
+        self.last_event
+            .set(last.and_then(|record| AcknowledgedHead::of_record(seq, record)));
         for DecodedRecord { record, event } in events {
             if let Some(change) = lease_change_of_event(event, record.stamp.time) {
                 self.apply_lease_change(&change)?;

@@ -53,6 +53,16 @@ impl StorePaths {
         self.sync_dir()
     }
 
+    /// What was acknowledged last: see [`super::acknowledged`].
+    pub(super) fn head_path(&self) -> PathBuf {
+        self.dir.join("journal.head")
+    }
+
+    /// What was found gone of it.
+    pub(super) fn losses_path(&self) -> PathBuf {
+        self.dir.join("journal.lost")
+    }
+
     fn lock_path(&self) -> PathBuf {
         self.dir.join("journal.lock")
     }
