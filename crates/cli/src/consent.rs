@@ -1,6 +1,6 @@
 //! Whether a person agrees to a change of a file that was shown.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use piton_engine::Failure;
 
@@ -54,9 +54,6 @@ pub(crate) fn color_diff(diff: &str) -> String {
 }
 
 fn is_write_confirmed(output: &mut CliOutput) -> bool {
-    output.print_note("write this? [y/N]");
-    io::stderr().flush().ok();
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer).ok();
-    matches!(answer.trim(), "y" | "Y" | "yes")
+    let answer = output.ask_line("write this? [y/N]");
+    matches!(answer.as_str(), "y" | "Y" | "yes")
 }

@@ -1,20 +1,28 @@
 //! The one place that prints: data to stdout, everything else to stderr.
+//!
+//! Text for people passes [`clean_text`] here, wherever it comes from. JSON is exact
+//! always; other files that piton makes are exact except on a terminal.
 
+mod style;
+
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
-use anstyle::{AnsiColor, Style};
 use piton_engine::answer::{Answer, LabelledAnswer};
+use piton_engine::model::terminal::{bound_lines, clean_line, clean_text};
 use piton_engine::{CommandExit, Failure, Findings};
 
 use crate::show::problems;
 
-pub(crate) const BOLD: Style = Style::new().bold();
-pub(crate) const DIM: Style = Style::new().dimmed();
-pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
-pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
-pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
-pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+pub(crate) use self::style::{
+    BOLD, CYAN, DIM, GREEN, OutputStyle, PLAIN, RED, YELLOW, mark_styles,
+};
+
+/// A longer line of a text for people is cut. (What an agent said and what is to be
+/// consented to is shown whole.)
+const LINE_CHARS_MAX: usize = 8_000;
 
 /// Why an answer can be serialised: its keys are texts, and its numbers finite.
 const CAN_BE_JSON: &str = "what piton prints can be said in JSON";
@@ -37,22 +45,43 @@ impl CliOutput {
         }
     }
 
-    /// Prints data; without colours where stdout does not show them.
+    /// Prints data for people; without colours where stdout does not show them.
     pub(crate) fn print_data(&mut self, text: &str) -> OutputFlow {
         self.clear_live_line();
-        self.write_stdout(anstream::stdout().lock(), text)
+        let clean = style::render_text(text, |text| bound_clean_text(text));
+        self.write_stdout(anstream::stdout().lock(), &clean)
+    }
+
+    /// The same, each line whole however long it is.
+    pub(crate) fn print_long_data(&mut self, text: &str) -> OutputFlow {
+        self.clear_live_line();
+        let clean = style::render_text(text, clean_text);
+        self.write_stdout(anstream::stdout().lock(), &clean)
+    }
+
+    /// Prints what is for another program or a file, as it is; on a terminal without
+    /// what that would obey.
+    pub(crate) fn print_file(&mut self, text: &str) -> OutputFlow {
+        if io::stdout().is_terminal() {
+            return self.print_long_data(text);
+        }
+        self.write_stdout(io::stdout().lock(), text)
     }
 
     /// Prints an answer as JSON on one line. Nothing else prints JSON of piton's own.
     pub(crate) fn print_answer_line(&mut self, answer: &impl Answer) -> OutputFlow {
         let text = serde_json::to_string(&LabelledAnswer::new(answer)).expect(CAN_BE_JSON);
-        self.write_stdout(io::stdout().lock(), &(text + "\n"))
+        self.print_json(text)
     }
 
     /// The same, for people to read as well.
     pub(crate) fn print_answer(&mut self, answer: &impl Answer) -> OutputFlow {
         let text = serde_json::to_string_pretty(&LabelledAnswer::new(answer)).expect(CAN_BE_JSON);
-        self.write_stdout(io::stdout().lock(), &(text + "\n"))
+        self.print_json(text)
+    }
+
+    fn print_json(&mut self, text: String) -> OutputFlow {
+        self.write_stdout(io::stdout().lock(), &(escape_json_controls(text) + "\n"))
     }
 
     fn write_stdout(&mut self, mut stdout: impl Write, text: &str) -> OutputFlow {
@@ -96,7 +125,16 @@ impl CliOutput {
     /// Says something that is not data.
     pub(crate) fn print_note(&mut self, text: &str) {
         self.clear_live_line();
-        write_stderr(&format!("{text}\n"));
+        let clean = style::render_text(text, |text| bound_clean_text(text));
+        write_stderr(&format!("{clean}\n"));
+    }
+
+    /// Asks something that is answered in a line of stdin.
+    pub(crate) fn ask_line(&mut self, question: &str) -> String {
+        self.print_note(question);
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).ok();
+        answer.trim().to_owned()
     }
 
     /// Prints something that a person should look at.
@@ -113,14 +151,15 @@ impl CliOutput {
     pub(crate) fn print_findings(&mut self, findings: &Findings) {
         let text = problems::render(findings, terminal_width());
         self.clear_live_line();
-        write_stderr(&text);
+        write_stderr(&style::render_text(&text, |text| bound_clean_text(text)));
     }
 
     /// Says why a command was not carried out.
     pub(crate) fn print_failure(&mut self, failure: &Failure) {
         if self.json {
             let text = serde_json::to_string(&LabelledAnswer::new(failure)).expect(CAN_BE_JSON);
-            self.print_note(&text);
+            self.clear_live_line();
+            write_stderr(&(escape_json_controls(text) + "\n"));
             return;
         }
         if let Some(findings) = &failure.findings {
@@ -146,7 +185,7 @@ impl CliOutput {
     /// Shows a line that the next one takes the place of.
     pub(crate) fn show_live_line(&mut self, text: &str) {
         let width = terminal_width().saturating_sub(1);
-        let text: String = text.chars().take(width).collect();
+        let text: String = clean_line(text).chars().take(width).collect();
         if self.live.as_deref() == Some(&text) {
             return;
         }
@@ -163,7 +202,8 @@ impl CliOutput {
     /// Begins a screen anew, for what is shown again and again.
     pub(crate) fn clear_screen(&mut self) {
         if io::stdout().is_terminal() {
-            self.print_data("\u{1b}[H\u{1b}[2J");
+            self.clear_live_line();
+            self.write_stdout(anstream::stdout().lock(), "\u{1b}[H\u{1b}[2J");
         }
     }
 }
@@ -212,13 +252,51 @@ pub(crate) fn print_clap_error(error: &clap::Error, json: bool) -> ExitCode {
         if json {
             output.print_failure(&failure_of_clap_error(error));
         } else {
-            // A failed write to stderr cannot be reported.
-            error.print().ok();
+            output.print_note(render_clap_error(error).trim_end_matches('\n'));
         }
         return output.exit_code(CommandExit::Usage);
     }
-    output.check_stdout(error.print().and_then(|()| io::stdout().flush()));
+    output.print_data(&render_clap_error(error));
     output.exit_code(CommandExit::Done)
+}
+
+/// What clap says, in its styles where nothing that was typed can pass for one.
+fn render_clap_error(error: &clap::Error) -> String {
+    let text = error.render();
+    let is_clean = |typed: OsString| {
+        let typed = typed.to_string_lossy();
+        clean_text(&typed) == typed
+    };
+    if std::env::args_os().all(is_clean) {
+        mark_styles(&text.ansi().to_string())
+    } else {
+        text.to_string()
+    }
+}
+
+fn bound_clean_text(text: &str) -> Cow<'_, str> {
+    match clean_text(text) {
+        Cow::Borrowed(text) => bound_lines(text, LINE_CHARS_MAX),
+        Cow::Owned(text) => Cow::Owned(bound_lines(&text, LINE_CHARS_MAX).into_owned()),
+    }
+}
+
+/// JSON that says the same without the controls that JSON allows in a text, which a
+/// terminal obeys: DEL and C1.
+fn escape_json_controls(text: String) -> String {
+    let is_control = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
+    if !text.contains(is_control) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_control(c) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 /// The first paragraph says what is wrong, those behind it what to type.

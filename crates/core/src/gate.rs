@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::quote::truncate_chars;
+use crate::terminal::clean_line;
+
 /// What must pass before an item is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
@@ -145,31 +148,10 @@ pub fn excerpt_output(output: &str) -> OutputExcerpt {
     }
 }
 
-/// A line as it may be printed: sequences that colour it are left out, and its
-/// end where it is long.
+/// A line as it may be printed: without what controls a terminal, and without its end
+/// where it is long.
 fn printable_line(line: &str) -> String {
-    let mut text = String::new();
-    let mut kept = 0;
-    let mut chars = line.trim_end().chars().peekable();
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            if chars.next_if_eq(&'[').is_some() {
-                // A control sequence ends with a letter or `@` to `~`.
-                while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {}
-            }
-            continue;
-        }
-        if c.is_control() && c != '\t' {
-            continue;
-        }
-        if kept == LINE_CHARS_MAX {
-            text.push('…');
-            break;
-        }
-        text.push(if c == '\t' { ' ' } else { c });
-        kept += 1;
-    }
-    text
+    truncate_chars(&clean_line(line.trim_end()), LINE_CHARS_MAX)
 }
 
 /// An output of at most `chars_max` characters: its beginning and its end where

@@ -30,7 +30,7 @@
 //! | what an attempt leaves to remember, how far to trust it, what to clear up | [`extract`], [`trust`], [`doctor`], [`named_paths`] |
 //! | what the runner does next, and after a failure of which kind | [`run_loop`], [`recover`](mod@recover), [`classify`] |
 //! | what an agent should know before it begins | [`prepare`](mod@prepare), [`earlier_work`] |
-//! | how text from outside stands in a prompt | [`quote`] |
+//! | how text from outside stands in a prompt, and on a terminal | [`quote`], [`terminal`] |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see
 //! `piton_engine`.
@@ -91,6 +91,7 @@ pub mod standstill;
 pub mod stuck;
 pub mod table;
 pub mod tables;
+pub mod terminal;
 pub mod trouble;
 pub mod trust;
 pub mod usage;

@@ -4,11 +4,10 @@
 //! Both are derived from what a row keeps already, so that nothing is stored
 //! twice and an edit of the file changes them at once.
 
-use std::borrow::Cow;
-
 use piton_core::ItemRow;
 use piton_core::native::Native;
 use piton_core::plan::PlannedItem;
+use piton_core::terminal::clean_line;
 
 use crate::registry::{plan_format, plan_formats};
 
@@ -76,20 +75,10 @@ fn derive_title(id: &str, prompt: Option<&str>, native: Option<&Native>) -> Opti
     let text = named.or_else(|| prompt.map(|prompt| without_prompt_id(prompt, id).to_owned()))?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = line.trim_start_matches('#').trim();
-    let clean = without_controls(line);
+    let clean = clean_line(line);
     let clean = without_id_prefix(&clean, id);
     let says_more = !clean.is_empty() && clean != id;
     says_more.then(|| shorten_title(clean))
-}
-
-/// A text without characters that control a terminal. Most have none.
-#[must_use]
-pub fn without_controls(text: &str) -> Cow<'_, str> {
-    let is_plain_ascii = |byte: u8| (b' '..=b'~').contains(&byte);
-    if text.bytes().all(is_plain_ascii) {
-        return Cow::Borrowed(text);
-    }
-    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// A prompt without the id that stands before it in the prompt of a story:

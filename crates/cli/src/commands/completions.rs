@@ -25,7 +25,7 @@ impl TypedCommand for CompletionsArgs {
     fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut (call.describe)(), "piton", &mut text);
-        call.output.print_data(&String::from_utf8_lossy(&text));
+        call.output.print_file(&String::from_utf8_lossy(&text));
         Ok(CommandExit::Done)
     }
 }

@@ -146,7 +146,7 @@ impl TypedCommand for FilesArgs {
             FilesCommand::Schema { format } => {
                 let schema = files::json_schema(&format)?;
                 let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
-                call.output.print_data(&format!("{text}\n"));
+                call.output.print_file(&format!("{text}\n"));
                 Ok(CommandExit::Done)
             }
             FilesCommand::Sync => sync_files(call),
@@ -369,7 +369,7 @@ fn show_conversion(
         if is_written {
             output.print_note(&format!("wrote {}", target.display()));
         } else {
-            output.print_data(&converted.text);
+            output.print_file(&converted.text);
         }
         if !converted.lost.is_empty() {
             output.print_note(&format!("{to} has no place for:"));

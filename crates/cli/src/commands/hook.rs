@@ -153,7 +153,7 @@ fn handle_hook_event(event: Option<&str>) {
     let mut output = CliOutput::new(true);
     if let Some(said) = answer.said {
         // What the program wants to hear has the form that the program gives it.
-        output.print_data(&format!("{said}\n"));
+        output.print_file(&format!("{said}\n"));
     }
     if let (Some(fault), Some(_)) = (answer.fault, world.var("PITON_LOG")) {
         output.print_note(&fault);
@@ -225,7 +225,7 @@ fn show_change(change: &HookSettingsChange, wish: InstallAction, output: &mut Cl
         return;
     }
     let diff = color_diff(&change.shown);
-    output.print_data(&format!("--- {file}\n+++ {file}\n{diff}"));
+    output.print_long_data(&format!("--- {file}\n+++ {file}\n{diff}"));
 }
 
 fn show_settings(answer: &SettingsAnswer, program: HookProgram, output: &mut CliOutput) {

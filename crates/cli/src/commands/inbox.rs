@@ -2,11 +2,12 @@
 
 use clap::{Args as ClapArgs, Subcommand};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::terminal::clean_line;
 use piton_engine::model::{DecisionChoice, Verb};
 use piton_engine::verbs::inbox::{
     self, ApprovalSubject, OpenQuestion, OpenQuestions, Question, ReviewedWork,
 };
-use piton_engine::verbs::item_view::{label_of_node, without_controls};
+use piton_engine::verbs::item_view::label_of_node;
 use piton_engine::{CommandExit, Failure, World};
 
 use crate::invocation::{Invocation, TypedCommand};
@@ -123,11 +124,9 @@ fn render_question(question: &OpenQuestion) -> String {
         text.push_str(&render_reviewed_work(work));
     }
     if let Some(ApprovalSubject { artifact, see }) = &question.look_at {
-        let cyan = |text: &String| format!("{CYAN}{}{CYAN:#}", without_controls(text));
+        let cyan = |text: &String| format!("{CYAN}{}{CYAN:#}", clean_line(text));
         let shown = match (artifact, see) {
-            (Some(path), Some(see)) => {
-                Some(format!("{} with {}", without_controls(path), cyan(see)))
-            }
+            (Some(path), Some(see)) => Some(format!("{} with {}", clean_line(path), cyan(see))),
             (None, Some(see)) => Some(format!("it with {}", cyan(see))),
             (path, None) => path.as_ref().map(cyan),
         };
@@ -188,7 +187,7 @@ fn render_reviewed_work(work: &ReviewedWork) -> String {
         .map(|file| file.path.chars().count());
     let width = width.max().unwrap_or(0);
     for file in files.iter().take(FILES_SHOWN) {
-        let path = without_controls(&file.path);
+        let path = clean_line(&file.path);
         let lines = match (file.insertions, file.deletions) {
             (Some(added), Some(taken)) => {
                 format!("{GREEN}+{added}{GREEN:#} {RED}-{taken}{RED:#}")

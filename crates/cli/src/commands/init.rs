@@ -1,6 +1,6 @@
 //! `piton init`.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::Permission;
@@ -94,11 +94,8 @@ fn show_done(done: &InitReport, output: &mut CliOutput) {
 }
 
 fn is_adoption_confirmed(output: &mut CliOutput) -> bool {
-    output.print_note("adopt these? [Y/n]");
-    std::io::stderr().flush().ok();
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).ok();
-    matches!(answer.trim(), "" | "y" | "Y" | "yes")
+    let answer = output.ask_line("adopt these? [Y/n]");
+    matches!(answer.as_str(), "" | "y" | "Y" | "yes")
 }
 
 fn show_found_files(looked: &InitReport, output: &mut CliOutput) {

@@ -6,6 +6,7 @@ use clap::{ArgAction, Args as ClapArgs, Subcommand, ValueEnum};
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::model::Actor;
 use piton_engine::model::memory::{Confidence, Memory, MemoryKind, MemoryRow};
+use piton_engine::model::terminal::clean_line;
 use piton_engine::verbs::doctor::{self, DoctorReport};
 use piton_engine::verbs::import;
 use piton_engine::verbs::learn::{self, MemoryFilter, RememberedRow, RememberedRows};
@@ -298,11 +299,11 @@ fn show_memories(found: &RememberedRows, _: &World, output: &mut CliOutput) {
 fn show_findings(examined: &DoctorReport, _: &World, output: &mut CliOutput) {
     for finding in &examined.findings {
         // One line, whose parts are short already.
-        let clean = finding.text.chars().filter(|c| !c.is_control());
-        let text: String = clean.collect();
         output.print_data(&format!(
-            "{BOLD}{}{BOLD:#}  {text}\n  {DIM}next:{DIM:#} {}\n",
-            finding.kind, finding.next
+            "{BOLD}{}{BOLD:#}  {}\n  {DIM}next:{DIM:#} {}\n",
+            finding.kind,
+            clean_line(&finding.text),
+            finding.next
         ));
     }
     if !examined.paths {
@@ -401,13 +402,7 @@ fn render_memory(world: &World, remembered: &RememberedRow) -> String {
         line("Superseded by", retired.superseded_by.as_deref());
     }
     text.push('\n');
-    for line in memory.content.trim_end().lines() {
-        // What it says may come from anywhere, and a terminal obeys.
-        let clean = line.chars().filter(|c| !c.is_control() || *c == '\t');
-        text.extend(clean);
-        text.push('\n');
-    }
-    text
+    text + memory.content.trim_end() + "\n"
 }
 
 impl From<KindArg> for MemoryKind {

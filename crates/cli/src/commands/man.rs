@@ -40,7 +40,7 @@ impl TypedCommand for ManArgs {
             .map_err(|error| {
                 Failure::new("store.fault", "the page cannot be made").with_source(error)
             })?;
-        call.output.print_data(&String::from_utf8_lossy(&text));
+        call.output.print_file(&String::from_utf8_lossy(&text));
         Ok(CommandExit::Done)
     }
 }

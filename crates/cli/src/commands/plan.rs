@@ -418,7 +418,7 @@ fn show_compiled_plan(
     call.print(&compiled, |compiled, _, output| {
         output.print_findings(&compiled.findings);
         if let Some(text) = &compiled.text {
-            output.print_data(text);
+            output.print_file(text);
         }
         if let Some(written) = &compiled.written {
             output.print_note(&format!("wrote {}", written.display()));

@@ -6,7 +6,6 @@ use piton_engine::verbs::prepare;
 use piton_engine::{CommandExit, Failure};
 
 use crate::invocation::{Invocation, TypedCommand};
-use crate::show::progress::strip_controls;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PrepareArgs {
@@ -38,9 +37,7 @@ Examples:
             // Blanks for people would make it longer than asked.
             call.output.print_answer_line(&prepared);
         } else {
-            // What it says may come from anywhere, and a terminal obeys.
-            let text = prepared.render_markdown();
-            call.output.print_data(&strip_controls(&text));
+            call.output.print_long_data(&prepared.render_markdown());
         }
         Ok(CommandExit::Done)
     }

@@ -80,11 +80,7 @@ fn render_result(found: &RecalledMemory) -> String {
     // The title is only the first line; the caller asked for the whole content.
     if title != content {
         for line in content.lines() {
-            // What it says may come from anywhere, and a terminal obeys.
-            let clean = line.chars().filter(|c| !c.is_control() || *c == '\t');
-            text.push_str("  ");
-            text.extend(clean);
-            text.push('\n');
+            text.push_str(&format!("  {line}\n"));
         }
     }
     if !found.why.is_empty() {

@@ -51,9 +51,7 @@ fn show_recovery(recovered: &ItemRecovery, _: &World, output: &mut CliOutput) {
     let recovery = &recovered.recovery;
     let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", recovery.action, recovery.rule);
     for line in recovery.guidance.trim_end().lines() {
-        // What it says may come from anywhere, and a terminal obeys.
-        let clean: String = line.chars().filter(|c| !c.is_control()).collect();
-        text.push_str(&format!("  {clean}\n"));
+        text.push_str(&format!("  {line}\n"));
     }
     for fact in &recovery.evidence {
         text.push_str(&format!("  {DIM}rests on:{DIM:#} {}\n", first_line(fact)));

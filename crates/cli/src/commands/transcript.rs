@@ -11,7 +11,7 @@ use piton_engine::{CommandExit, Failure};
 
 use crate::invocation::{Invocation, TypedCommand};
 use crate::output::{CYAN, CliOutput, DIM, OutputFlow, RED};
-use crate::show::progress::{first_line, strip_controls};
+use crate::show::progress::first_line;
 
 /// So many lines of what a call gave are shown.
 const RESULT_LINES: usize = 3;
@@ -50,10 +50,10 @@ impl TypedCommand for TranscriptArgs {
         let read = transcript::transcript(call.world, &self.attempt, form, follow, &mut |part| {
             let going = match (&part, call.output.json) {
                 (TranscriptPart::Line { text }, false) if self.raw => {
-                    call.output.print_data(&format!("{text}\n"))
+                    call.output.print_file(&format!("{text}\n"))
                 }
                 (_, true) => call.output.print_answer_line(&part),
-                (part, false) => call.output.print_data(&render_transcript_part(part)),
+                (part, false) => call.output.print_long_data(&render_transcript_part(part)),
             };
             going == OutputFlow::On
         })?;
@@ -100,8 +100,8 @@ impl TranscriptArgs {
 /// A part of a transcript, as people read it.
 fn render_transcript_part(part: &TranscriptPart) -> String {
     match part {
-        TranscriptPart::Words { text } => format!("{}\n", strip_controls(text.trim_end())),
-        TranscriptPart::Line { text } => format!("{}\n", strip_controls(text)),
+        TranscriptPart::Words { text } => format!("{}\n", text.trim_end()),
+        TranscriptPart::Line { text } => format!("{text}\n"),
         TranscriptPart::Call { call } => {
             let style = if call.failed { RED } else { CYAN };
             let mut more = Vec::new();

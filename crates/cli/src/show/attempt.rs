@@ -2,12 +2,13 @@
 
 use piton_engine::World;
 use piton_engine::model::attempt::DiffStat;
+use piton_engine::model::terminal::clean_text;
 use piton_engine::model::usage::Spend;
 use piton_engine::verbs::show::{AttemptDetails, ItemDetails};
 
 use super::costs::describe_spend;
 use super::item::{render_failed_check, render_item_line};
-use super::progress::{first_line, strip_controls};
+use super::progress::first_line;
 use crate::output::{BOLD, CYAN, DIM, YELLOW};
 
 /// So many files are named one by one.
@@ -197,7 +198,7 @@ fn render_field(name: &str, value: &str) -> String {
 
 /// A text of one line beside its name, one of more lines below it.
 fn render_block(name: &str, text: &str) -> String {
-    let text = strip_controls(text.trim());
+    let text = clean_text(text.trim());
     if !text.contains('\n') {
         return render_field(name, &text);
     }

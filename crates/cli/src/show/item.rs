@@ -7,7 +7,7 @@ use piton_engine::model::ItemState;
 use piton_engine::verbs::item_view::{CheckView, ItemView, ItemWait, ItemWaitKind, ItemWorker};
 
 use super::progress::{describe_denied_calls, describe_recovery, first_line, format_time_between};
-use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
+use crate::output::{CYAN, DIM, GREEN, OutputStyle, PLAIN, RED, YELLOW};
 
 /// An item in one line, without the blanks before it: its mark, its id and
 /// title, how long it took, what shows that it is done, what went wrong.
@@ -48,7 +48,7 @@ fn write_item_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::R
 }
 
 /// The mark of where an item stands.
-fn state_mark(item: &ItemView) -> (&'static str, anstyle::Style) {
+fn state_mark(item: &ItemView) -> (&'static str, OutputStyle) {
     match item.state {
         ItemState::Done => ("[x]", GREEN),
         ItemState::Working => ("[>]", CYAN),
@@ -56,7 +56,7 @@ fn state_mark(item: &ItemView) -> (&'static str, anstyle::Style) {
         ItemState::Blocked => ("[B]", RED),
         ItemState::Skipped | ItemState::Dropped => ("[~]", DIM),
         ItemState::Waiting => ("[?]", YELLOW),
-        ItemState::Pending | ItemState::Ready => ("[ ]", anstyle::Style::new()),
+        ItemState::Pending | ItemState::Ready => ("[ ]", PLAIN),
     }
 }
 

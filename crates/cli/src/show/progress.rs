@@ -10,11 +10,12 @@ use piton_engine::model::quote::truncate_chars;
 use piton_engine::model::recover::FollowedRecovery;
 use piton_engine::model::review::ReviewVerdict;
 use piton_engine::model::run::Pause;
+use piton_engine::model::terminal::{clean_line, clean_text};
 use piton_engine::model::{
     Actor, DecisionId, DecisionKind, DecodedRecord, Event, ItemRow, ItemState, Node, Outcome, Role,
     RunState, Stage, Tables, Verb,
 };
-use piton_engine::verbs::item_view::{CheckView, title_of_item, without_controls};
+use piton_engine::verbs::item_view::{CheckView, title_of_item};
 
 use super::item::title_suffix;
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
@@ -551,18 +552,10 @@ fn colon_suffix(text: Option<&str>) -> String {
 
 /// The first line of a text, cut where it is too long for a line.
 pub(crate) fn first_line(text: &str) -> String {
-    let line = text
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default()
-        .trim();
-    truncate_chars(&without_controls(line), 120)
-}
-
-/// A text of any number of lines without what moves the cursor of a terminal.
-pub(crate) fn strip_controls(text: &str) -> String {
-    let is_plain = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-    text.chars().filter(is_plain).collect()
+    let text = clean_text(text);
+    let mut lines = text.lines().map(str::trim);
+    let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    truncate_chars(&clean_line(line), 120)
 }
 
 /// The time between two instants, for people.

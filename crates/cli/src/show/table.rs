@@ -1,5 +1,7 @@
 //! Columns, as wide as what stands in them.
 
+use piton_engine::model::terminal::clean_text;
+
 /// Rows as lines; a column that is empty everywhere is left out.
 pub(crate) fn render<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> String {
     let rows: Vec<[String; N]> = rows.collect();
@@ -18,12 +20,9 @@ pub(crate) fn render<const N: usize>(rows: impl Iterator<Item = [String; N]>) ->
     text
 }
 
-/// How many characters of a text are seen: those of colours are not.
+/// How many characters of a text are seen: those of styles are not.
 fn visible_width(text: &str) -> usize {
-    anstream::adapter::strip_str(text)
-        .to_string()
-        .chars()
-        .count()
+    clean_text(text).chars().count()
 }
 
 #[cfg(test)]

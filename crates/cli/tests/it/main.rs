@@ -81,6 +81,7 @@ mod session;
 mod signs;
 mod states;
 mod takeover;
+mod terminal;
 mod three_ways;
 mod versions;
 mod waits;

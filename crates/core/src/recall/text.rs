@@ -1,9 +1,11 @@
 //! Text as a terminal or a runner of jobs shows it, made plain.
 
+use crate::terminal::strip_sequences;
+
 /// The lines of a text, without colours, and of a line that was written over
 /// only what stood there last.
 pub(super) fn plain_lines(text: &str) -> Vec<String> {
-    let plain = strip_escapes(text);
+    let plain = strip_sequences(text);
     plain
         .split('\n')
         .map(|line| {
@@ -11,40 +13,6 @@ pub(super) fn plain_lines(text: &str) -> Vec<String> {
             line.rsplit('\r').next().unwrap_or(line).to_owned()
         })
         .collect()
-}
-
-/// Takes out what ECMA-48 calls control sequences, and the commands to a
-/// terminal that begin with `ESC ]`.
-fn strip_escapes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut signs = text.chars().peekable();
-    while let Some(sign) = signs.next() {
-        if sign != '\u{1b}' {
-            plain.push(sign);
-            continue;
-        }
-        match signs.peek() {
-            Some('[') => {
-                signs.next();
-                skip_past(&mut signs, |sign| ('@'..='~').contains(&sign));
-            }
-            Some(']') => skip_past(&mut signs, |sign| matches!(sign, '\u{7}' | '\\')),
-            Some(sign) if ('@'..='_').contains(sign) => {
-                signs.next();
-            }
-            Some(_) | None => {}
-        }
-    }
-    plain
-}
-
-/// Skips up to the sign that ends a sequence, never past the line.
-fn skip_past(signs: &mut std::iter::Peekable<std::str::Chars<'_>>, ends: impl Fn(char) -> bool) {
-    while let Some(sign) = signs.next_if(|sign| *sign != '\n') {
-        if ends(sign) {
-            return;
-        }
-    }
 }
 
 /// The line without what a runner puts in front of it: a frame, a time, the

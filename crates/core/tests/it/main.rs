@@ -39,5 +39,6 @@ mod runner;
 mod sequences;
 mod simulation;
 mod taking;
+mod terminal;
 mod transitions;
 mod waits;

@@ -24,6 +24,7 @@ use piton_core::classify::{FailureCategory, classify_failure};
 use piton_core::observation::Observation;
 use piton_core::quote;
 use piton_core::request::WorkRequest;
+use piton_core::terminal::strip_sequences;
 use piton_core::trouble::Trouble;
 
 use self::agent_observations::{add_missing_blocker, collect_observations};
@@ -522,11 +523,11 @@ fn last_lines(text: &str, count: usize) -> String {
 
 /// The text without terminal escapes and other control characters.
 pub(crate) fn strip_ansi(text: &str) -> String {
+    let text = strip_sequences(text);
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            '\u{1b}' => skip_escape(&mut chars),
             '\r' if chars.peek() != Some(&'\n') => out.push('\n'),
             '\n' | '\t' => out.push(c),
             c if c.is_control() => {}
@@ -534,25 +535,6 @@ pub(crate) fn strip_ansi(text: &str) -> String {
         }
     }
     out
-}
-
-fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match chars.next() {
-        Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
-        // A title or a link: up to BEL or ESC \.
-        Some(']') => {
-            while let Some(c) = chars.next() {
-                if c == '\u{7}' {
-                    break;
-                }
-                if c == '\u{1b}' {
-                    chars.next();
-                    break;
-                }
-            }
-        }
-        Some(_) | None => {}
-    }
 }
 
 #[cfg(test)]

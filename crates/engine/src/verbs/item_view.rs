@@ -22,7 +22,7 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::title::title_of_planned;
 use serde::Serialize;
 
-pub use piton_formats::title::{title_of_item, without_controls};
+pub use piton_formats::title::title_of_item;
 
 /// So many characters of a reason are shown.
 const CHARS_MAX: usize = 200;

@@ -93,7 +93,7 @@ fn change_settings(
         if call.output.json {
             call.output.print_note(&change.shown);
         } else {
-            call.output.print_data(&color_diff(&change.shown));
+            call.output.print_long_data(&color_diff(&change.shown));
         }
         match ask_consent(typed.yes, typed.dry_run, call.output)? {
             Consent::Given => {

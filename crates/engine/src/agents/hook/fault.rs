@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 
+use piton_core::terminal::clean_line;
+
 use crate::failure::Failure;
 use crate::project::Project;
 use crate::world::World;
@@ -35,11 +37,7 @@ pub fn log_fault(world: &World, event: &str, fault: &str) {
     }
     let line = format!("{event}: {fault}");
     let line = world.redactor().redact(&line).into_owned();
-    let line: String = line
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(2_000)
-        .collect();
+    let line: String = clean_line(&line).chars().take(2_000).collect();
     let line = format!("{} {line}\n", world.now());
     // One write, so that lines of several processes do not mingle.
     let file = File::options().append(true).create(true).open(&path);
