@@ -10,6 +10,18 @@ const EMPTY_NAMES: [&str; 8] = [
     "util", "utils", "helper", "helpers", "common", "types", "manager", "misc",
 ];
 
+/// What prints in the binary, and the only place that may: there texts are cleaned.
+const DOOR: &str = "crates/cli/src/output";
+const PRINTERS: [&str; 7] = [
+    "println!",
+    "print!(",
+    "dbg!",
+    "stdout()",
+    "stderr()",
+    "anstream",
+    "error.print()",
+];
+
 /// How the path of somebody's own folder begins, and the names that anybody has.
 const HOMES: [(&str, &[&str]); 4] = [
     ("/home/", &["ada", "dev", "you", "user"]),
@@ -26,6 +38,7 @@ pub(super) fn check(files: &[Text]) -> Vec<Finding> {
         findings.extend(unmerged(file));
         if file.has_ending("rs") {
             findings.extend(unsafe_code(file));
+            findings.extend(second_door(file));
             findings.extend(unseeded(file));
         }
     }
@@ -88,6 +101,21 @@ fn unsafe_code(file: &Text) -> Vec<Finding> {
         let words = code.flat_map(|part| part.split(|c: char| !c.is_alphanumeric() && c != '_'));
         if words.into_iter().any(|word| word == "unsafe") {
             findings.push(Finding::at(file, offset, "there is no unsafe code here"));
+        }
+    }
+    findings
+}
+
+/// A place of the binary that prints beside the one that cleans what it prints.
+fn second_door(file: &Text) -> Vec<Finding> {
+    if !file.path.starts_with("crates/cli/src/") || file.path.starts_with(DOOR) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (offset, line) in shipped_lines(&file.text) {
+        for word in PRINTERS.iter().filter(|word| line.contains(*word)) {
+            let what = format!("`{word}` prints past `CliOutput`, which cleans what it prints");
+            findings.push(Finding::at(file, offset, what));
         }
     }
     findings
@@ -173,6 +201,15 @@ mod tests {
         let text = format!("a\n{mark} HEAD\nb\n");
         assert_eq!(unmerged(&source("a.md", &text)).len(), 1);
         assert!(unmerged(&source("a.md", "a <<<<<<< b\n=======\n")).is_empty());
+    }
+
+    #[test]
+    fn what_prints_beside_the_door_is_found() {
+        let line = "println!(\"x\");\nio::stderr().flush();\n// stdout()\n";
+        let found = |path| second_door(&source(path, line)).len();
+        assert_eq!(found("crates/cli/src/consent.rs"), 2);
+        assert_eq!(found("crates/cli/src/output.rs"), 0);
+        assert_eq!(found("xtask/src/main.rs"), 0);
     }
 
     #[test]
