@@ -3,6 +3,7 @@
 pub mod notice;
 
 use crate::process::shell::quote_word;
+use crate::project::inside::OutsideLink;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
@@ -67,6 +68,7 @@ pub const CODES: &[(&str, CommandExit)] = &[
     ("file.exists", CommandExit::No),
     ("file.missing", CommandExit::Usage),
     ("file.not_an_image", CommandExit::Usage),
+    ("file.outside", CommandExit::No),
     ("file.unreadable", CommandExit::Damaged),
     ("file.unwritable", CommandExit::Fault),
     ("git.dirty", CommandExit::No),
@@ -272,6 +274,9 @@ impl Error for Failure {
 /// A file that could not be read. A missing file is not damage: the path that
 /// was named is wrong.
 pub fn unreadable_file(path: &std::path::Path, source: io::Error) -> Failure {
+    if let Some(link) = OutsideLink::of_error(&source) {
+        return link.to_failure();
+    }
     if source.kind() == io::ErrorKind::NotFound {
         return Failure::new(
             "file.missing",
@@ -291,6 +296,9 @@ pub fn unreadable_file(path: &std::path::Path, source: io::Error) -> Failure {
 
 /// A file that could not be written.
 pub fn unwritable_file(path: &std::path::Path, source: io::Error) -> Failure {
+    if let Some(link) = OutsideLink::of_error(&source) {
+        return link.to_failure();
+    }
     Failure::new(
         "file.unwritable",
         format!("cannot write {}", path.display()),

@@ -3,6 +3,8 @@
 //! The rules stand in `ARCHITECTURE.md` under "Where". Git's own files are
 //! read directly; git is not started for this.
 
+pub(crate) mod inside;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

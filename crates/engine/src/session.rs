@@ -87,6 +87,7 @@ impl<'w> Session<'w> {
         if access == StoreAccess::ReadWrite {
             world.check_write_allowed(&project)?;
         }
+        project.check_home()?;
         let store = project
             .store_address()?
             .open(store_options(world, access))?;
@@ -123,6 +124,7 @@ impl<'w> Session<'w> {
         told: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
         world.check_write_allowed(&project)?;
+        project.check_home()?;
         project.create()?;
         let address = project.store_address()?;
         let made = address.create_if_missing(naming_of_project(world, &project))?;

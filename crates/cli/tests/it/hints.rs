@@ -492,6 +492,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("file.exists", "says to name another file"),
     ("file.missing", "says to name another file"),
     ("file.not_an_image", "names options"),
+    ("file.outside", "says what to copy to where"),
     ("file.unreadable", "says what to look at"),
     ("file.unwritable", "says what to look at"),
     ("git.missing", "says what to install, or what to leave out"),

@@ -49,6 +49,7 @@ mod large;
 mod last_words;
 mod lately;
 mod learn;
+mod links;
 mod liveness;
 mod logging;
 mod lost_log;

@@ -9,6 +9,7 @@ mod parts;
 mod recovery;
 mod reporting;
 
+use crate::project::Project;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -178,11 +179,12 @@ fn render_prompt(templates: &PromptTemplates, of: &PromptInput<'_>, role: &RoleP
 
 /// The files of a sprint that every agent is shown, name and text. What is not
 /// UTF-8 reads as U+FFFD; of a long one, the beginning.
-pub(crate) fn read_context(folder: &Path) -> Vec<(String, String)> {
+pub(crate) fn read_context(project: &Project, folder: &Path) -> Vec<(String, String)> {
     ["_shared.md", "_shared-context.md"]
         .iter()
         .filter_map(|name| {
-            let text = read_beginning(&folder.join("context").join(name)).ok()?;
+            let path = folder.join("context").join(name);
+            let text = read_beginning(&project.resolve_inside(&path).ok()?).ok()?;
             (!text.trim().is_empty()).then(|| ((*name).to_owned(), text))
         })
         .collect()

@@ -174,7 +174,7 @@ pub(crate) fn branches_of_done_items(
                 true => project
                     .path_in_work_tree(&path)
                     .and_then(|file| git::committed_text(&project.work_tree, &file)),
-                false => fs::read_to_string(project.absolute_path(&path)).ok(),
+                false => project.read_text(&project.absolute_path(&path)).ok(),
             };
             plan.done_elsewhere(tables, &[text.as_deref()])
         }

@@ -15,6 +15,7 @@ use piton_formats::merge::{MergeVersions, merge_additions};
 use super::{GitCallOptions, GitControl, GitOutput, git_failure, run_git_with};
 use crate::failure::{Failure, unwritable_file};
 use crate::process::{CallOutput, StopHandle};
+use crate::project::inside::resolve_within;
 
 /// Long enough for a merge of very many files, also with a driver of the user's.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -272,7 +273,9 @@ pub fn begin_merge(
     }
     for (path, text) in &put {
         let file = lane.join(path);
-        fs::write(&file, text).map_err(|error| unwritable_file(&file, error))?;
+        resolve_within(&[lane], &file)
+            .and_then(|file| fs::write(file, text))
+            .map_err(|error| unwritable_file(&file, error))?;
         let args = ["add", "--", &super::literal_pathspec(path)];
         git.run_for_line(
             "put a file of the project into a merge",

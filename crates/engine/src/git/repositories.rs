@@ -17,7 +17,6 @@ use crate::failure::{Failure, Findings};
 use crate::git;
 use crate::project::Project;
 use crate::world::World;
-use crate::world::input;
 
 /// The repositories of a run beside that of the project: the work tree of each, by its
 /// name in the plan.
@@ -73,10 +72,10 @@ impl<'p> PlanRepositories<'p> {
         };
         let file = project.absolute_path(&path);
         let folder = file.parent().unwrap_or(&project.root).to_owned();
-        let Ok(text) = input::read_text(&file) else {
+        let Ok(text) = project.read_text(&file) else {
             return Ok(None);
         };
-        let manifest = match input::read_text(&folder.join(phases.manifest)) {
+        let manifest = match project.read_text(&folder.join(phases.manifest)) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {

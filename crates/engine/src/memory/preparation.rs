@@ -15,7 +15,6 @@ use piton_store::{Store, StoreFault};
 use crate::memory::open_blockers::unresolved_blockers;
 use crate::memory::recall::recall_memories;
 use crate::session::Session;
-use crate::world::input;
 
 /// So many tokens of what is known go into a prompt.
 pub const TOKENS: usize = 4_000;
@@ -162,7 +161,7 @@ pub fn unparsed_rule_texts(session: &Session<'_>) -> Result<Vec<RuleText>, Store
         else {
             continue;
         };
-        let Ok(bytes) = input::read_bytes(&session.project.root.join(path)) else {
+        let Ok(bytes) = session.project.read_bytes(&session.project.root.join(path)) else {
             continue;
         };
         let unread = match String::from_utf8(bytes) {

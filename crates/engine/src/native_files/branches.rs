@@ -194,7 +194,7 @@ mod tests {
             home,
         };
         let target = root.join("plan.md");
-        let file = SyncedFile::open(&project.home, "run", &target, FlushScope::Stamp);
+        let file = SyncedFile::open(&project, "run", &target, FlushScope::Stamp);
         let mut file = file.expect("opened");
         let mut is_in_the_way =
             || is_blocking_checkout(&project, "plan.md", &mut file).expect("kept");

@@ -6,6 +6,7 @@ use std::path::Path;
 use piton_formats::problem::Problem;
 use piton_formats::tree::Span;
 
+use crate::failure::Failure;
 use crate::failure::notice::Notice;
 
 /// What happened to a file that the user should know, in words.
@@ -83,6 +84,16 @@ impl FileNotice {
     /// A file could not be brought up to date.
     pub(crate) fn sync_failed(file: impl fmt::Display, why: impl fmt::Display) -> Self {
         Self::Behind(format!("{file} is not kept up to date: {why}"))
+    }
+
+    /// The same, of a failure: where it has a way out of its own, that is told.
+    pub(crate) fn sync_refused(file: &str, failure: &Failure) -> Self {
+        match (failure.code, &failure.hint) {
+            ("file.outside", Some(hint)) => {
+                Self::sync_failed(file, format!("{} [file.outside]; {hint}", failure.message))
+            }
+            _ => Self::sync_failed(file, &failure.message),
+        }
     }
 
     /// Tells all of it.

@@ -1,7 +1,5 @@
 //! Which run the file of a plan shows. Nothing here writes.
 
-use std::fs;
-
 use piton_core::{RunId, RunRow};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::plan_format;
@@ -37,7 +35,7 @@ pub(super) fn has_other_plan(project: &Project, row: &RunRow) -> bool {
         return false;
     }
     let base = read_last_version(&project.home, &stamp_key(row.id));
-    let now = fs::read_to_string(project.absolute_path(&path)).ok();
+    let now = project.read_text(&project.absolute_path(&path)).ok();
     base.zip(now)
         .is_some_and(|(base, now)| base != now && format.is_replaced(&base, &now))
 }

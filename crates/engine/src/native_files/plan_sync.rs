@@ -42,6 +42,7 @@ use crate::failure::Failure;
 use crate::git;
 use crate::git::history::{self, HistoryCaching};
 use crate::project::Project;
+use crate::project::inside::OutsideLink;
 use crate::session::Session;
 
 /// The one stream that the file of a plan shows.
@@ -98,7 +99,10 @@ pub(crate) struct LanePlanCopy<'c> {
 }
 
 fn unwritable_failure(error: &io::Error) -> Failure {
-    Failure::new("file.unwritable", error.to_string())
+    match OutsideLink::of_error(error) {
+        Some(link) => link.to_failure(),
+        None => Failure::new("file.unwritable", error.to_string()),
+    }
 }
 
 /// Notes that the file of a run is this, which was taken in: it may be replaced.
@@ -106,8 +110,13 @@ fn unwritable_failure(error: &io::Error) -> Failure {
 /// # Errors
 ///
 /// When the stamp cannot be kept.
-pub fn adopt_plan_file(home: &Path, run: RunId, target: &Path, present: &[u8]) -> io::Result<()> {
-    let mut file = SyncedFile::open(home, &stamp_key(run), target, FlushScope::Stamp)?;
+pub fn adopt_plan_file(
+    project: &Project,
+    run: RunId,
+    target: &Path,
+    present: &[u8],
+) -> io::Result<()> {
+    let mut file = SyncedFile::open(project, &stamp_key(run), target, FlushScope::Stamp)?;
     file.with_lock(|file| file.accept_version(present))
 }
 
@@ -124,7 +133,6 @@ impl PlanSync {
             return Ok(None);
         };
         let target = session.project.absolute_path(&path);
-        let home = &session.project.home;
         // It will be in lanes as soon as a runner works on it.
         let begins_in_lanes =
             row.plan.policy.has_several_repositories() && row.branches.lanes.is_none();
@@ -134,7 +142,12 @@ impl PlanSync {
         Ok(Some(Self {
             run: row.id,
             path,
-            file: SyncedFile::open(home, &stamp_key(row.id), &target, FlushScope::Stamp)?,
+            file: SyncedFile::open(
+                &session.project,
+                &stamp_key(row.id),
+                &target,
+                FlushScope::Stamp,
+            )?,
             plan,
             bytes: 0,
             pace: WritePace::default(),
@@ -496,6 +509,8 @@ impl PlanSync {
         let target = self.file.target_path().with_file_name(list.name);
         let run = self.run;
         let path = self.project.relative_path(&target);
+        let refused = |error| FileNotice::sync_failed(&path, error);
+        let target = self.project.resolve_inside(&target).map_err(refused)?;
         if self.waits_for_landing && self.project.is_tracked(&path) {
             return Ok(());
         }

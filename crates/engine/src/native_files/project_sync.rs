@@ -177,7 +177,7 @@ fn sync_file_or_report(
     moment: SyncMoment,
 ) -> Vec<FileNotice> {
     let followed = sync_file(session, file, asked, moment);
-    followed.unwrap_or_else(|failure| vec![FileNotice::sync_failed(file.path, failure.message)])
+    followed.unwrap_or_else(|failure| vec![FileNotice::sync_refused(file.path, &failure)])
 }
 
 /// The files that git tracks and piton keeps up to date, with no open question about
@@ -269,8 +269,8 @@ fn target_path(session: &Session<'_>, file: &ProjectFile) -> PathBuf {
 
 /// A file of the project, with its stamp.
 fn open_synced_file(session: &Session<'_>, file: &ProjectFile) -> Result<SyncedFile, Failure> {
-    let (home, target) = (&session.project.home, target_path(session, file));
-    SyncedFile::open(home, &stamp_key(file.path), &target, FlushScope::File)
+    let (project, target) = (&session.project, target_path(session, file));
+    SyncedFile::open(project, &stamp_key(file.path), &target, FlushScope::File)
         .map_err(|error| SyncFault::from(error).into_file_failure(file.path))
 }
 

@@ -28,6 +28,7 @@ use super::news::{FileNotice, render_errors};
 use super::synced_file::{PresentFile, SyncedFile, WriteOutcome};
 use crate::failure::Failure;
 use crate::git;
+use crate::project::inside::OutsideLink;
 use crate::session::Session;
 use crate::world;
 
@@ -234,7 +235,10 @@ pub(super) struct SyncFault(pub(super) Failure);
 
 impl From<io::Error> for SyncFault {
     fn from(error: io::Error) -> Self {
-        Self(Failure::new("file.unwritable", error.to_string()))
+        Self(match OutsideLink::of_error(&error) {
+            Some(link) => link.to_failure(),
+            None => Failure::new("file.unwritable", error.to_string()),
+        })
     }
 }
 

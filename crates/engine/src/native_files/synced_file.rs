@@ -24,6 +24,8 @@ use crate::native_files::exchange::{
     find_leftovers, stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file,
     write_through,
 };
+use crate::project::Project;
+use crate::project::inside::{open_own_file, write_own_file};
 use crate::world::input::sha256;
 use crate::{failpoint, git};
 
@@ -319,20 +321,29 @@ impl SyncedFile {
     ///
     /// # Errors
     ///
-    /// When the stamp cannot be kept.
-    pub fn open(home: &Path, key: &str, target: &Path, flush: FlushScope) -> io::Result<Self> {
-        let folder = stamp_folder(home);
+    /// When the stamp cannot be kept, or a link on the way to the file leads out of
+    /// the project.
+    pub fn open(
+        project: &Project,
+        key: &str,
+        target: &Path,
+        flush: FlushScope,
+    ) -> io::Result<Self> {
+        // A link is followed: its own name is not what is kept up to date.
+        let target = project.resolve_inside(target)?;
+        let folder = stamp_folder(&project.home);
         fs::create_dir_all(&folder)?;
-        let stamp_file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(folder.join(format!("{key}.json")))?;
+        let stamp_file = open_own_file(
+            &folder.join(format!("{key}.json")),
+            OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .read(true)
+                .write(true),
+        )?;
         let stamp = read_stamp(&stamp_file)?.unwrap_or_default();
         Ok(Self {
-            // A link is followed: its own name is not what is kept up to date.
-            target: fs::canonicalize(target).unwrap_or_else(|_| target.to_owned()),
+            target,
             base: folder.join(format!("{key}.base")),
             spare: folder.join(format!("{key}.spare")),
             remembered: folder.join(format!("{key}.{ASKED}")),
@@ -460,7 +471,9 @@ impl SyncedFile {
             Some(held) => held.before.clone(),
             None => {
                 // A help, as the base is.
-                fs::copy(&self.base, self.base.with_extension(BEFORE)).ok();
+                let base = fs::read(&self.base);
+                base.and_then(|base| write_own_file(&self.base.with_extension(BEFORE), &base))
+                    .ok();
                 self.stamp.after.clone()
             }
         };
@@ -537,7 +550,7 @@ impl SyncedFile {
         if let Ok(bytes) = serde_json::to_vec(&RememberedOfVersion { after, what })
             && bytes.len() <= BASE_BYTES_MAX
         {
-            fs::write(&self.remembered, bytes).ok();
+            write_own_file(&self.remembered, &bytes).ok();
         }
     }
 
@@ -741,7 +754,7 @@ impl SyncedFile {
                 false => Ok(()),
             };
         }
-        let mut base = OpenOptions::new().write(true).open(&self.base)?;
+        let mut base = open_own_file(&self.base, OpenOptions::new().write(true))?;
         base.seek(io::SeekFrom::Start(at))?;
         base.write_all(end)?;
         base.set_len(length)
@@ -994,7 +1007,7 @@ impl SyncedFile {
     fn write_base(&self, bytes: &[u8]) {
         if bytes.len() <= BASE_BYTES_MAX {
             // A help to tell edits by; without it the file is compared with the journal.
-            fs::write(&self.base, bytes).ok();
+            write_own_file(&self.base, bytes).ok();
         }
     }
 
@@ -1002,7 +1015,7 @@ impl SyncedFile {
     fn write_next_version(&self, name: &str, bytes: &[u8]) {
         if bytes.len() <= BASE_BYTES_MAX {
             // Without it the file stays whole as it is until a person decides.
-            fs::write(self.base.with_extension(name), bytes).ok();
+            write_own_file(&self.base.with_extension(name), bytes).ok();
         }
     }
 
@@ -1254,7 +1267,7 @@ pub fn reset_all_positions(home: &Path, is_read_again: impl Fn(&str) -> bool) ->
         }
         let key = path.file_stem().unwrap_or_default().to_string_lossy();
         let read_again = is_read_again(&key);
-        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let file = open_own_file(&path, OpenOptions::new().read(true).write(true))?;
         file.lock()?;
         if let Some(mut stamp) = read_stamp(&file)? {
             if let Some(held) = stamp.held.take() {
@@ -1298,9 +1311,19 @@ mod tests {
         put.expect("spliced")
     }
 
+    fn open(folder: &Path, target: &Path) -> SyncedFile {
+        let project = Project {
+            root: folder.to_owned(),
+            home: folder.to_owned(),
+            work_tree: folder.to_owned(),
+            in_git: false,
+        };
+        SyncedFile::open(&project, "list", target, FlushScope::File).expect("opened")
+    }
+
     fn kept(folder: &Path) -> SyncedFile {
         let target = folder.join("list.json");
-        let mut file = SyncedFile::open(folder, "list", &target, FlushScope::File).expect("opened");
+        let mut file = open(folder, &target);
         let ends = TextEnds {
             head: 0,
             tail: 4,
@@ -1362,8 +1385,7 @@ mod tests {
         drop(file);
         let target = folder.path().join("list.json");
         fs::write(&target, "[\n  2,\n  9\n]\n").expect("written");
-        let mut next =
-            SyncedFile::open(folder.path(), "list", &target, FlushScope::File).expect("opened");
+        let mut next = open(folder.path(), &target);
         let mut taken = Vec::new();
         next.remove_leftovers(|left| {
             taken.push(left.to_vec());

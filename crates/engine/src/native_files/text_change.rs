@@ -8,6 +8,7 @@ use piton_formats::line_diff::line_diff;
 
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::native_files::exchange;
+use crate::project::Project;
 use crate::world::input;
 
 /// What would become of a file. Nothing is done yet.
@@ -27,11 +28,15 @@ impl TextChange {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or `make` refuses its text.
+    /// When the file cannot be read, a link to it leads out of the project, or `make`
+    /// refuses its text.
     pub fn compute(
+        project: &Project,
         file: PathBuf,
         make: impl FnOnce(Option<&str>) -> Result<Option<String>, Failure>,
     ) -> Result<Self, Failure> {
+        let inside = project.resolve_inside(&file);
+        inside.map_err(|error| unwritable_file(&file, error))?;
         let target = resolve_link(&file)?;
         let old = match input::read_text(&target) {
             Ok(text) => Some(text),

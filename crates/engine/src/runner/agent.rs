@@ -625,6 +625,7 @@ impl Runner<'_, '_> {
         let name = format!("{}.{number}.{tail}.log", sanitize_file_name(node.as_str()));
         let path = transcripts_folder(&self.row).join(name);
         let to = self.session.project.home.join(&path);
+        let to = self.session.project.resolve_inside(&to).ok()?;
         std::fs::create_dir_all(to.parent()?).ok()?;
         let redactor = self.session.world.redactor();
         let copied = spool::copy_redacted(

@@ -50,7 +50,7 @@ impl Runner<'_, '_> {
     ) -> Result<String, Failure> {
         let is_work = matches!(role, Role::Worker | Role::GateFix | Role::Reviewer);
         let context = if self.has_plan_folder() {
-            prompt::read_context(&self.plan_folder())
+            prompt::read_context(&self.session.project, &self.plan_folder())
         } else {
             Vec::new()
         };
@@ -209,7 +209,9 @@ impl Runner<'_, '_> {
             return PlanFileNotes::default();
         };
         let mut text = String::new();
-        let file = File::open(self.session.project.absolute_path(&path));
+        let project = &self.session.project;
+        let file = project.resolve_inside(&project.absolute_path(&path));
+        let file = file.and_then(File::open);
         let read = file.and_then(|file| file.take(PLAN_BYTES_MAX).read_to_string(&mut text));
         if read.is_err() {
             // The plan is known without it.

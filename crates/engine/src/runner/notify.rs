@@ -25,6 +25,7 @@ use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
 use crate::process::{self, CallOutput, ProgramCall, StopHandle, StopReason};
 use crate::project::Project;
+use crate::project::inside::open_own_file;
 use crate::runner::run_facts::owner_name;
 use crate::runner::signals::SignalListener;
 use crate::session::Session;
@@ -198,7 +199,7 @@ impl NotificationSender<'_> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(fault)?;
         }
-        let file = File::options().create(true).append(true).open(&path);
+        let file = open_own_file(&path, File::options().create(true).append(true));
         let file = file.map_err(fault)?;
         for _ in 0..LOCK_LOOKS {
             if file.try_lock().is_ok() {

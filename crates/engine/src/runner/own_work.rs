@@ -17,6 +17,7 @@ use piton_formats::registry::plan_format;
 use super::runner_state::{Runner, RunnerJob};
 use super::site::Site;
 use crate::failure::Failure;
+use crate::project::inside::resolve_within;
 use crate::session::Session;
 use crate::world::input;
 
@@ -41,7 +42,7 @@ pub(super) fn read_role_texts(
     let files = of_plan.filter_map(|(name, table)| Some((name, table.prompt.as_ref()?)));
     files
         .map(|(name, file)| {
-            let text = input::read_text(&session.project.root.join(file));
+            let text = session.project.read_text(&session.project.root.join(file));
             let text = text.map_err(|failure| {
                 let what = format!(
                     ".piton/config.toml: roles.{name}.prompt: {}: {failure}",
@@ -187,7 +188,14 @@ impl Runner<'_, '_> {
     /// What stands where an agent is to write what comes of an item.
     fn read_artifact(&self, item: &ItemRow, site: &Site) -> Option<String> {
         let path = (self.plan_phases()?.artifact)(&self.row, item)?;
-        input::read_text(&self.plan_folder_in(site).join(path)).ok()
+        self.read_beside_plan(site, &self.plan_folder_in(site).join(path))
+    }
+
+    /// A file that lies beside the plan, or where an item is worked on.
+    fn read_beside_plan(&self, site: &Site, path: &Path) -> Option<String> {
+        let project = &self.session.project;
+        let roots = [site.tree_path(), &project.work_tree, &project.root];
+        input::read_text(&resolve_within(&roots, path).ok()?).ok()
     }
 
     /// An attempt has failed when what it was to write is not there, stands there as it
@@ -240,7 +248,7 @@ impl Runner<'_, '_> {
             .session
             .project
             .absolute_path(PlanFile::folder_of_run(&self.row));
-        let read = |path: &Path| input::read_text(path).ok();
+        let read = |path: &Path| self.read_beside_plan(site, path);
         // What agents wrote lies where they work; what lies beside the plan need not
         // be in every work tree.
         let beside = |path: &str| {

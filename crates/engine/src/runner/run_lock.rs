@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::{Failure, unwritable_file};
 use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
+use crate::project::inside::open_own_file;
 use crate::world::input;
 use crate::world::input::sha256;
 
@@ -77,12 +78,9 @@ fn acquire_at(path: &Path) -> Result<Option<RunLock>, Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(fault)?;
     }
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)
-        .map_err(fault)?;
+    let mut options = File::options();
+    let options = options.create(true).truncate(false).write(true);
+    let file = open_own_file(path, options).map_err(fault)?;
     match file.try_lock() {
         Ok(()) => {
             let holder = LockHolder {
@@ -178,7 +176,7 @@ impl RunLock {
         // both find each other.
         let path = locks_folder(project).join("entering");
         let fault = |error| unwritable_file(&path, error);
-        let turn = File::options().create(true).append(true).open(&path);
+        let turn = open_own_file(&path, File::options().create(true).append(true));
         let turn = turn.map_err(fault)?;
         turn.lock().map_err(fault)?;
         if sharing == TreeSharing::Refused

@@ -22,6 +22,7 @@ use crate::failure::{Failure, Findings, unwritable_file};
 use crate::native_files::exchange::{stage, sync_folder, write_through};
 use crate::process::shell::quote_word;
 use crate::project::Project;
+use crate::project::inside::find_outside_link;
 use crate::world::World;
 
 /// Larger definitions are taken for a mistake.
@@ -177,6 +178,11 @@ pub fn sprint_path(world: &World, typed: &Path) -> Result<SprintPath, Failure> {
             .with_hint("name a folder with a SPRINT.yaml, or the file itself")
             .with_source(error)
     })?;
+    let own = ["", "SPRINT.yaml", "PROGRESS.yaml", "PROGRESS.yaml.backup"];
+    for name in own.iter().filter(|name| name.is_empty() || found.is_dir()) {
+        let link = find_outside_link(world, &path.join(name));
+        link.map_or(Ok(()), |link| Err(link.to_failure()))?;
+    }
     let full = fs::canonicalize(&path).unwrap_or(path);
     if found.is_dir() {
         return Ok(SprintPath {
@@ -263,12 +269,10 @@ pub(super) fn check_text(
     workflows: Option<&Path>,
     strict: bool,
 ) -> CompiledSprint {
+    let project = Project::find(world, &sprint.folder);
     let folder = match workflows {
         Some(folder) => world.resolve_path(folder),
-        None => Project::find(world, &sprint.folder)
-            .work_tree
-            .join(".claude")
-            .join("workflows"),
+        None => project.work_tree.join(".claude").join("workflows"),
     };
     let shown = sprint
         .shown
@@ -276,6 +280,7 @@ pub(super) fn check_text(
     let name = normalize_path(&shown);
     let library = WorkflowFolder {
         folder,
+        project: workflows.is_none().then_some(project),
         sources: RefCell::new(BTreeMap::new()),
         shown: workflows.map(Path::to_owned),
     };
@@ -357,6 +362,8 @@ pub(super) fn read_definition(path: &Path) -> Result<String, String> {
 /// The workflows of a folder, read as they are asked for.
 struct WorkflowFolder {
     folder: PathBuf,
+    /// The project that names the folder; none where a user did.
+    project: Option<Project>,
     shown: Option<PathBuf>,
     sources: RefCell<BTreeMap<String, String>>,
 }
@@ -384,7 +391,14 @@ impl WorkflowSource for WorkflowFolder {
                 continue;
             }
             let shown = self.display_path(file);
-            return match read_definition(&path) {
+            let inside = self
+                .project
+                .as_ref()
+                .map(|project| project.resolve_inside(&path));
+            let refused = inside
+                .and_then(Result::err)
+                .map(|error| format!(": {error}"));
+            return match refused.map_or_else(|| read_definition(&path), Err) {
                 Ok(text) => {
                     self.sources
                         .borrow_mut()

@@ -7,7 +7,7 @@ mod driver;
 mod migrate;
 mod second_worktree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use piton_core::Need;
@@ -114,17 +114,17 @@ pub fn list(world: &World) -> Result<ListedFiles, Failure> {
         .into_iter()
         .filter_map(|path| list_file(&project, &path, &known))
         .collect();
-    let missing = known.synced_paths().filter(|path| {
-        listed.iter().all(|file| file.path != **path)
-            && matches!(
-                read_content(&project.absolute_path(path)),
-                PathContent::Nothing
-            )
-    });
-    let missing: Vec<ListedFile> = missing
-        .map(|path| list_missing_file(path, &known))
-        .collect();
-    listed.extend(missing);
+    // A folder that is a link is not looked through.
+    let hidden = project_sync::project_files().map(|file| file.path.to_owned());
+    let hidden = hidden
+        .filter(|path| discovery::outside_link(&project, &project.absolute_path(path)).is_some());
+    let unlisted: BTreeSet<String> = known.synced_paths().cloned().chain(hidden).collect();
+    for path in unlisted {
+        if listed.iter().all(|file| file.path != path) {
+            let file = list_file(&project, &path, &known);
+            listed.push(file.unwrap_or_else(|| list_missing_file(&path, &known)));
+        }
+    }
     if let Some(elsewhere) = find_second_worktree(&project) {
         listed.extend(elsewhere.list_files());
     }
@@ -203,12 +203,12 @@ fn list_file(project: &Project, path: &str, known: &KnownFiles) -> Option<Listed
         ..bare_listing(path, known)
     };
     let is_face = known.faces.get(path) == Some(&true);
-    let text = match read_content(&full) {
+    let text = match read_content(project, path) {
         PathContent::Nothing => return None,
         PathContent::Text(text) => text,
         PathContent::Unfit(what) => {
             // What piton itself made large is kept up to date all the same.
-            let is_kept = is_face && discovery::blocked_reason(&full).is_none();
+            let is_kept = is_face && discovery::blocked_reason(project, path).is_none();
             listed.about = what;
             listed.standing = if is_kept {
                 FileStanding::Face
@@ -433,8 +433,12 @@ pub fn sync(world: &World) -> Result<SyncReport, Failure> {
     }
     let mut known = KnownFiles::default();
     known.load(&session)?;
-    for path in known.synced_paths() {
-        let why = discovery::blocked_reason(&session.project.absolute_path(path));
+    let project = &session.project;
+    // That one is a link out of the project was told when it was synced.
+    let reachable =
+        |path: &&String| discovery::outside_link(project, &project.absolute_path(path)).is_none();
+    for path in known.synced_paths().filter(reachable) {
+        let why = discovery::blocked_reason(project, path);
         let why = why.map(|why| FileNotice::sync_failed(path, why).to_string());
         synced.behind.extend(why);
     }

@@ -146,7 +146,7 @@ pub fn survey_project(world: &World, with: &[String]) -> Result<InitReport, Fail
 /// What of a file is taken that is taken in or run.
 fn adoption_of_finding(project: &Project, finding: &InitFinding) -> Option<Adoption> {
     let taken = [Intent::Adopt, Intent::Kept, Intent::Run];
-    let PathContent::Text(text) = read_content(&project.absolute_path(&finding.path)) else {
+    let PathContent::Text(text) = read_content(project, &finding.path) else {
         return None;
     };
     let known = format::recognise_file(&finding.path, &text).ok();
@@ -242,7 +242,7 @@ fn intent_for_file(
         let format = format::format_at_path(file.path).or_else(|| format::format_named(file.face));
         format.map_or(file.face, |format| format.about).to_owned()
     };
-    let text = match read_content(&project.root.join(file.path)) {
+    let text = match read_content(project, file.path) {
         PathContent::Nothing => return is_wanted.then(|| (about(), Intent::Begin)),
         PathContent::Unfit(what) => return Some((what, Intent::LeaveAlone)),
         PathContent::Text(text) => text,
@@ -289,7 +289,7 @@ fn inspect_other_file(world: &World, project: &Project, path: &str) -> Option<In
         known: false,
     };
     let left_alone = |about| Some(finding(about, Intent::LeaveAlone));
-    let text = match read_content(&full) {
+    let text = match read_content(project, path) {
         PathContent::Nothing => return None,
         PathContent::Text(text) => text,
         PathContent::Unfit(what) => return left_alone(what),
@@ -469,7 +469,7 @@ pub(super) fn enable_companion_files(
             .native_files()
             .any(|face| face.path == file.path);
         let path = session.project.root.join(file.path);
-        let is_ours = match fs::read_to_string(&path) {
+        let is_ours = match session.project.read_text(&path) {
             Ok(text) => match (file.detect)(&text) {
                 Detection::Ours => true,
                 Detection::Empty => belongs(&file),

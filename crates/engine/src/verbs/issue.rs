@@ -4,8 +4,6 @@
 //! What a person says becomes a list of edits of the plan, as the person might make
 //! them in its file: the format says which, and the rules of the core hold.
 
-use std::fs;
-
 use piton_core::command::EditAuthor;
 use piton_core::{Command, Edit, ItemRow, ItemState, Need, Node, RunId, RunRow, Tables};
 use piton_formats::plan_file::PlanFile;
@@ -309,7 +307,7 @@ fn load_run(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
 fn read_manifest(session: &Session<'_>, row: &RunRow) -> Option<String> {
     let name = plan_format(&row.plan.face)?.phases?.manifest;
     let folder = session.project.absolute_path(PlanFile::folder_of_run(row));
-    fs::read_to_string(folder.join(name)).ok()
+    session.project.read_text(&folder.join(name)).ok()
 }
 
 fn check_state(state: &str) -> Result<(), Failure> {

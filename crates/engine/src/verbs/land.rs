@@ -26,6 +26,7 @@ use crate::native_files::exchange::stage;
 use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
+use crate::project::inside::resolve_within;
 use crate::runner::own_files::own_file_prefixes;
 use crate::runner::run_lock;
 use crate::runner::target_branch::target_moved_failure;
@@ -427,6 +428,7 @@ impl PlanEdit {
         forward: impl FnOnce() -> Result<Result<(), String>, Failure>,
     ) -> Result<Result<(), String>, Failure> {
         let path = tree.join(&self.file);
+        let path = resolve_within(&[tree], &path).map_err(|error| unwritable_file(&path, error))?;
         let replace = |from: &str, to: &str| {
             let replaced = replace_text(&path, from, to);
             replaced.map_err(|error| unwritable_file(&path, error))

@@ -761,6 +761,7 @@ fn find_target(world: &World, request: &RunRequest) -> Result<RunTarget, Failure
         };
     }
     if let Some(file) = PlanPath::resolve(world, Path::new(plan)) {
+        file.refuse_outside()?;
         return Ok(RunTarget::of_file(world, file));
     }
     let sprint = sprint_path(world, Path::new(plan))?;
@@ -1265,8 +1266,10 @@ impl FreshPlan {
             }
             // Only marks are set in it; what was edited since it was read is
             // an edit of this.
-            PlanOrigin::File(path, text) => adopt_plan_file(home, run, &path.file, text.as_bytes())
-                .map_err(|error| unwritable_file(home, error))?,
+            PlanOrigin::File(path, text) => {
+                adopt_plan_file(&session.project, run, &path.file, text.as_bytes())
+                    .map_err(|error| unwritable_file(home, error))?;
+            }
         }
         failpoint::point("run.present-kept");
         // Before the run is planned: afterwards no command would come here again.
@@ -1338,7 +1341,7 @@ fn back_up_progress(
             copy.display()
         )));
     }
-    adopt_plan_file(&session.project.home, run, &progress, &present)
+    adopt_plan_file(&session.project, run, &progress, &present)
         .map_err(|error| unwritable_file(&session.project.home, error))
 }
 

@@ -700,6 +700,8 @@ pub fn new_sprint(
     }
     let folder = all.join(&id);
     let fault = |error| unwritable_file(&folder, error);
+    let project = Project::find(world, &world.cwd);
+    project.resolve_inside(&folder).map_err(fault)?;
     for part in ["context", "artifacts"] {
         fs::create_dir_all(folder.join(part)).map_err(fault)?;
     }

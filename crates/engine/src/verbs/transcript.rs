@@ -206,7 +206,11 @@ fn transcript_path(session: &Session<'_>, row: &AttemptRow) -> Result<PathBuf, F
     let report = row.report.as_ref().or(row.unchecked.as_deref());
     let kept = report.and_then(|report| report.program.transcript.as_ref());
     match kept {
-        Some(kept) => Ok(session.project.home.join(&kept.path)),
+        Some(kept) => {
+            let path = session.project.home.join(&kept.path);
+            let inside = session.project.resolve_inside(&path);
+            inside.map_err(|error| unreadable_file(&path, error))
+        }
         None => Err(Failure::new(
             "file.missing",
             format!(

@@ -7,6 +7,7 @@ use piton_core::terminal::clean_line;
 
 use crate::failure::Failure;
 use crate::project::Project;
+use crate::project::inside::open_own_file;
 use crate::world::World;
 
 /// A longer log begins anew; the one before is kept.
@@ -25,8 +26,9 @@ pub fn failure_line(failure: &Failure) -> String {
 /// Notes a fault in `.piton/logs/hook.log`, where there is a `.piton/`. A failure to
 /// write it is ignored.
 pub fn log_fault(world: &World, event: &str, fault: &str) {
-    let home = Project::find(world, &world.cwd).home;
-    if !home.is_dir() {
+    let project = Project::find(world, &world.cwd);
+    let home = &project.home;
+    if !home.is_dir() || project.resolve_inside(&home.join("logs")).is_err() {
         return;
     }
     let folder = home.join("logs");
@@ -40,7 +42,7 @@ pub fn log_fault(world: &World, event: &str, fault: &str) {
     let line: String = clean_line(&line).chars().take(2_000).collect();
     let line = format!("{} {line}\n", world.now());
     // One write, so that lines of several processes do not mingle.
-    let file = File::options().append(true).create(true).open(&path);
+    let file = open_own_file(&path, File::options().append(true).create(true));
     file.and_then(|mut file| file.write_all(line.as_bytes()))
         .ok();
 }

@@ -5,6 +5,7 @@
 //! Losing it costs a question that is asked once more; what cannot be written
 //! or read here never keeps anybody from stopping.
 
+use crate::project::inside::open_own_file;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -113,12 +114,9 @@ impl SessionNotes {
         change: impl FnOnce(&mut SessionNote),
     ) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(self.session_path(session))?;
+        let mut options = File::options();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let mut file = open_own_file(&self.session_path(session), options)?;
         file.lock()?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;

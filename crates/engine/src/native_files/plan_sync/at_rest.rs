@@ -2,6 +2,7 @@
 
 use piton_core::{RunRow, StreamId};
 
+use super::unwritable_failure;
 use super::{PlanSync, load_plan_rows, settle_superseded_questions};
 use crate::failure::Failure;
 use crate::native_files::FileNotice;
@@ -28,7 +29,10 @@ pub(crate) fn sync_plan_file(
             sync = match PlanSync::open(session, row, &tables) {
                 Ok(sync) => sync,
                 Err(error) => {
-                    shown.push(FileNotice::Behind(error.to_string()));
+                    shown.push(FileNotice::sync_refused(
+                        &row.plan.source,
+                        &unwritable_failure(&error),
+                    ));
                     None
                 }
             };

@@ -12,7 +12,7 @@ use piton_formats::project_format::{Archive, ProjectFile};
 
 use crate::config::Config;
 use crate::failpoint;
-use crate::failure::Failure;
+use crate::failure::{Failure, unwritable_file};
 use crate::native_files::exchange::{find_leftovers, stage, sync_folder};
 use crate::native_files::news::not_utf8_problem;
 use crate::session::Session;
@@ -33,12 +33,14 @@ pub(super) fn split_off_archived(
     let Some(parted) = parted else {
         return Ok(text);
     };
-    let folder = session.project.root.join(archive.folder);
+    let project = &session.project;
+    let folder = project.root.join(archive.folder);
     for (month, entries) in &parted.months {
         let path = folder.join(format!("{month}.json"));
-        write_month(archive, &path, entries).map_err(|error| {
-            Failure::new("file.unwritable", format!("{}: {error}", path.display()))
-        })?;
+        let inside = project.resolve_inside(&path);
+        inside
+            .and_then(|inside| write_month(archive, &inside, entries))
+            .map_err(|error| unwritable_file(&path, error))?;
     }
     failpoint::point("archive.written");
     Ok(parted.keep)
@@ -71,7 +73,8 @@ pub(super) fn read_archive_texts(
     let Some(archive) = file.archive else {
         return Ok(Vec::new());
     };
-    let listed = match fs::read_dir(session.project.root.join(archive.folder)) {
+    let folder = session.project.root.join(archive.folder);
+    let listed = match fs::read_dir(session.project.resolve_inside(&folder)?) {
         Ok(listed) => listed,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -81,7 +84,7 @@ pub(super) fn read_archive_texts(
         let path = entry?.path();
         if path.extension().is_some_and(|end| end == "json") {
             let shown = session.project.relative_path(&path);
-            let text = String::from_utf8(fs::read(&path)?);
+            let text = String::from_utf8(fs::read(session.project.resolve_inside(&path)?)?);
             let text = text.map_err(|error| not_utf8_problem(&shown, error.as_bytes()));
             texts.push((shown, text));
         }

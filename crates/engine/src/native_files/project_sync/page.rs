@@ -22,7 +22,7 @@ impl ProjectSync<'_, '_> {
         let project = &self.session.project;
         let target = project.root.join(path);
         Ok(SyncedFile::open(
-            &project.home,
+            project,
             &stamp_key(path),
             &target,
             FlushScope::Nothing,

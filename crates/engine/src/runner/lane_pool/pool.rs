@@ -62,6 +62,9 @@ impl Pool {
                 .join(format!("{name}-{}", &key[..8])),
             None => project.home.join("lanes"),
         };
+        project
+            .resolve_inside(&folder)
+            .map_err(file_fault_at(&folder))?;
         create_private_folder(&folder)?;
         let drawn = u32::from_str_radix(&key[..8], 16).unwrap_or(0) % PROJECTS;
         let ports = PORTS_BEGIN + drawn * PORTS_A_PROJECT;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use piton_formats::{format, registry};
 
 use crate::project::Project;
+use crate::project::inside::OutsideLink;
 use crate::world::input;
 
 /// How deep below the project native files are looked for.
@@ -72,15 +73,19 @@ pub(crate) enum PathContent {
     Unfit(String),
 }
 
-/// Looks at what is there.
-pub(crate) fn read_content(path: &Path) -> PathContent {
+/// Looks at what is at a path of the project.
+pub(crate) fn read_content(project: &Project, path: &str) -> PathContent {
+    let path = &project.absolute_path(path);
+    if let Some(link) = outside_link(project, path) {
+        return PathContent::Unfit(link.to_string());
+    }
     if fs::symlink_metadata(path).is_err() {
         return PathContent::Nothing;
     }
     if let Some(what) = describe_dangling_link(path) {
         return PathContent::Unfit(what);
     }
-    match input::read_text(path) {
+    match project.read_text(path) {
         Ok(text) => PathContent::Text(text),
         Err(error) => PathContent::Unfit(error.to_string()),
     }
@@ -94,8 +99,18 @@ fn describe_dangling_link(path: &Path) -> Option<String> {
     ))
 }
 
+/// The link on the way to a path that leads out of the project.
+pub(crate) fn outside_link(project: &Project, path: &Path) -> Option<OutsideLink> {
+    let resolved = project.resolve_inside(path);
+    OutsideLink::of_error(&resolved.err()?).cloned()
+}
+
 /// Why there can be no file at this path; none where there is one, or nothing.
-pub(crate) fn blocked_reason(path: &Path) -> Option<String> {
+pub(crate) fn blocked_reason(project: &Project, path: &str) -> Option<String> {
+    let path = &project.absolute_path(path);
+    if let Some(link) = outside_link(project, path) {
+        return Some(link.to_string());
+    }
     let found = fs::metadata(path).ok();
     let other = found.filter(|found| !found.is_file());
     let other = other.and_then(|found| input::unreadable_reason(&found));

@@ -12,6 +12,7 @@ use crate::agents::hook::settings::piton_command;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::git;
 use crate::native_files::text_change::TextChange;
+use crate::project::Project;
 use crate::verbs::hook::settings::InstallAction;
 use crate::world::World;
 use crate::world::input;
@@ -58,7 +59,8 @@ impl DriverChange {
 /// driver is called piton.
 pub fn plan_driver_change(world: &World, wish: InstallAction) -> Result<DriverChange, Failure> {
     let root = git::work_tree_root(&world.cwd)?;
-    let attributes = TextChange::compute(root.join(".gitattributes"), |text| {
+    let project = Project::find(world, &world.cwd);
+    let attributes = TextChange::compute(&project, root.join(".gitattributes"), |text| {
         Ok(match wish {
             InstallAction::Install => {
                 Some(install(text)).filter(|new| text.is_some() || !new.is_empty())

@@ -7,6 +7,7 @@ use piton_formats::agent_hooks::{HookSettingsError, install, render_new_settings
 use crate::agents::hook::settings::{HookProgram, SettingsScope, piton_command};
 use crate::failure::Failure;
 use crate::native_files::text_change::TextChange;
+use crate::project::Project;
 use crate::world::World;
 
 /// What is to be done with the hooks.
@@ -40,7 +41,8 @@ pub fn plan_change(
 ) -> Result<HookSettingsChange, Failure> {
     let file = program.settings_file(world, whose)?;
     let hooks = program.hooks(&piton_command(world));
-    let text = TextChange::compute(file.clone(), |old| {
+    let project = Project::find(world, &world.cwd);
+    let text = TextChange::compute(&project, file.clone(), |old| {
         let new = match (wish, old) {
             (InstallAction::Install, None) => Ok(Some(render_new_settings(&hooks))),
             (InstallAction::Install, Some(text)) => install(text, &hooks).map(Some),

@@ -14,7 +14,6 @@ use piton_store::CommitError;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::native_files::plan_sync;
 use crate::session::Session;
-use crate::world::input;
 use crate::world::input::sha256;
 
 /// Keeps the plan in a file as a run, unless it is one already;
@@ -25,7 +24,10 @@ use crate::world::input::sha256;
 /// When the file cannot be read, or the store fails.
 pub(super) fn adopt_plan(session: &Session<'_>, source: &str) -> Result<bool, Failure> {
     let path = session.project.absolute_path(source);
-    let bytes = input::read_bytes(&path).map_err(|error| unreadable_file(&path, error))?;
+    let bytes = session
+        .project
+        .read_bytes(&path)
+        .map_err(|error| unreadable_file(&path, error))?;
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Ok(false);
     };
@@ -50,7 +52,7 @@ pub(super) fn adopt_plan(session: &Session<'_>, source: &str) -> Result<bool, Fa
         return Ok(false);
     };
     // A crash in between leaves a stamp too many, and nothing else.
-    plan_sync::adopt_plan_file(&session.project.home, run, &path, &bytes)
+    plan_sync::adopt_plan_file(&session.project, run, &path, &bytes)
         .map_err(|error| unwritable_file(&session.project.home, error))?;
     loop {
         let runs = session.runs()?;

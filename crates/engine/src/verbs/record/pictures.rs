@@ -71,6 +71,8 @@ impl StoredPictures {
             return Ok(kept);
         }
         let folder = pictures_folder(session)?;
+        let inside = session.project.resolve_inside(&folder);
+        let folder = inside.map_err(|error| unwritable_file(&folder, error))?;
         fs::create_dir_all(&folder).map_err(|error| unwritable_file(&folder, error))?;
         for picture in pictures {
             match copy_picture(&folder, picture, meant, outcome) {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use piton_core::RunId;
 
 use super::super::compile::SprintPath;
+use crate::project::inside::write_own_file;
 use crate::world::input::sha256;
 
 fn note_path(home: &Path, run: RunId) -> PathBuf {
@@ -24,7 +25,7 @@ pub(super) fn note_definition(home: &Path, run: RunId, sprint: &SprintPath) {
     let path = note_path(home, run);
     if let (Some(hash), Some(folder)) = (hash_definition(sprint), path.parent()) {
         fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&path, hash))
+            .and_then(|()| write_own_file(&path, hash.as_bytes()))
             .ok();
     }
 }

@@ -14,6 +14,7 @@ use piton_formats::registry::plan_formats;
 
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, unreadable_file};
+use crate::project::inside::{OutsideLink, find_outside_link};
 use crate::world::World;
 use crate::world::input;
 
@@ -24,22 +25,36 @@ pub(crate) struct PlanPath {
     pub(crate) file: PathBuf,
     /// How the user named it, for messages.
     pub(crate) shown: PathBuf,
+    /// The link on the way that leads out of the project.
+    outside: Option<OutsideLink>,
 }
 
 impl PlanPath {
     /// The file at a path as typed, unless it is one of YAML or none.
     pub(crate) fn resolve(world: &World, typed: &Path) -> Option<Self> {
-        let file = fs::canonicalize(world.resolve_path(typed)).ok()?;
+        let path = world.resolve_path(typed);
+        let file = fs::canonicalize(&path).ok()?;
         let is_yaml = has_extension(&file, &["yaml", "yml"]);
         (file.is_file() && !is_yaml).then(|| Self {
             file,
             shown: typed.to_owned(),
+            outside: find_outside_link(world, &path),
         })
     }
 
     /// Whether it can be run.
     pub(crate) fn is_plan(&self) -> bool {
         self.check().is_ok()
+    }
+
+    /// Refuses a file to which a link out of the project leads.
+    ///
+    /// # Errors
+    ///
+    /// With the link.
+    pub(super) fn refuse_outside(&self) -> Result<(), Failure> {
+        let link = self.outside.as_ref().map(OutsideLink::to_failure);
+        link.map_or(Ok(()), Err)
     }
 
     /// Looks whether it can be run.
@@ -91,6 +106,7 @@ impl PlanPath {
         name: &str,
         source: &str,
     ) -> Result<(Plan, String), Failure> {
+        self.refuse_outside()?;
         let bytes =
             input::read_bytes(&self.file).map_err(|error| unreadable_file(&self.shown, error))?;
         let text = String::from_utf8(bytes).map_err(|error| {

@@ -13,7 +13,6 @@ use crate::failure::Findings;
 use crate::failure::notice::Notice;
 use crate::process::shell::quote_word;
 use crate::project::Project;
-use crate::world::input;
 
 /// So many different keys are told.
 const TOLD_MAX: usize = 5;
@@ -29,7 +28,7 @@ pub(super) fn warn_deviations(
     let Some(path) = PlanFile::path_of_source(face, source) else {
         return;
     };
-    let Ok(text) = input::read_text(&project.absolute_path(&path)) else {
+    let Ok(text) = project.read_text(&project.absolute_path(&path)) else {
         return;
     };
     let Ok(RecognisedFile::Format(format)) = format::recognise_file(&path, &text) else {

@@ -1,0 +1,284 @@
+//! Nothing of a project is opened or replaced through a link that leads out of it.
+//!
+//! A repository that was cloned may hold links to anything of the user's. What is
+//! named by the project, by a plan or by piton itself is resolved here before it is
+//! opened. What a user typed is not: see `docs/design/0045-links-stay-inside.md`.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::{BARE_HOME, HOME, Project};
+use crate::failure::Failure;
+use crate::world::{World, input};
+
+/// So many links and missing folders are followed on the way to a file.
+const STEPS_MAX: u32 = 64;
+
+/// A link on the way to a file that leads to no place in the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OutsideLink {
+    link: PathBuf,
+    /// Where it leads, as it says; none where the path itself leaves the project.
+    to: Option<PathBuf>,
+}
+
+impl fmt::Display for OutsideLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let link = self.link.display();
+        match &self.to {
+            Some(to) => write!(
+                f,
+                "{link} is a link to {}, which is no place in the project",
+                to.display()
+            ),
+            None => write!(f, "{link} is no place in the project"),
+        }
+    }
+}
+
+impl std::error::Error for OutsideLink {}
+
+impl OutsideLink {
+    /// The link that an error is about; none for another error.
+    pub(crate) fn of_error(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
+    /// What becomes of a command that needs what the link hides.
+    pub(crate) fn to_failure(&self) -> Failure {
+        let hint = match &self.to {
+            Some(_) => {
+                "piton follows no link out of a project: copy what it leads to into its place, \
+                 or begin piton in a folder that holds both"
+            }
+            None => "name a file of the project",
+        };
+        Failure::new("file.outside", self.to_string()).with_hint(hint)
+    }
+}
+
+impl Project {
+    /// Where the file at `path` is. What lies below neither root of the project was named
+    /// by a user, and is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`OutsideLink`] when a link on the way leads out of the project, or into what git
+    /// or piton keep there.
+    pub(crate) fn resolve_inside(&self, path: &Path) -> io::Result<PathBuf> {
+        // The root of a bare repository is git's own folder.
+        let is_bare = self.home.file_name().is_some_and(|name| name == BARE_HOME);
+        let root = if is_bare { &self.home } else { &self.root };
+        resolve_within(&[&self.work_tree, root], path)
+    }
+
+    /// The bytes of a file of the project.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resolve_inside`] and [`input::read_bytes`].
+    pub(crate) fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        input::read_bytes(&self.resolve_inside(path)?)
+    }
+
+    /// The text of a file of the project.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resolve_inside`] and [`input::read_text`].
+    pub(crate) fn read_text(&self, path: &Path) -> io::Result<String> {
+        input::read_text(&self.resolve_inside(path)?)
+    }
+
+    /// Refuses a `.piton/` that is a link out of the project, or has one in it.
+    ///
+    /// # Errors
+    ///
+    /// With the first of them.
+    pub(crate) fn check_home(&self) -> Result<(), Failure> {
+        let refuse = |path: &Path| match self.resolve_inside(path) {
+            Err(error) => Err(crate::failure::unreadable_file(path, error)),
+            Ok(_) => Ok(()),
+        };
+        refuse(&self.home)?;
+        // The system says with each name whether it is a link: nothing else is asked.
+        for entry in fs::read_dir(&self.home).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                refuse(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where the file at `path` is, which must be below one of the roots if it is named so.
+///
+/// # Errors
+///
+/// [`OutsideLink`], as [`Project::resolve_inside`].
+pub(crate) fn resolve_within(roots: &[&Path], path: &Path) -> io::Result<PathBuf> {
+    let canonical = || fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let below = roots
+        .iter()
+        .filter_map(|root| Some((*root, path.strip_prefix(root).ok()?)))
+        .min_by_key(|(_, below)| below.as_os_str().len());
+    let Some((root, below)) = below else {
+        return Ok(canonical());
+    };
+    let Some(link) = find_detour(root, below) else {
+        return Ok(path.to_owned());
+    };
+    let is_homes = below.starts_with(HOME);
+    let real = resolve_missing(path, STEPS_MAX);
+    let is_inside = real.is_ok_and(|real| {
+        let mut roots = roots.iter().filter_map(|root| fs::canonicalize(root).ok());
+        roots.any(|root| is_open_place(&root, &real, is_homes))
+    });
+    if is_inside {
+        Ok(canonical())
+    } else {
+        Err(io::Error::other(link))
+    }
+}
+
+/// Whether a file lies below a root, and not in what git or piton keep there.
+fn is_open_place(root: &Path, real: &Path, is_homes: bool) -> bool {
+    let Ok(below) = real.strip_prefix(root) else {
+        return false;
+    };
+    let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    !below.components().any(is_git) && (is_homes || !below.starts_with(HOME))
+}
+
+/// The first link on the way, or the path itself where it goes up.
+fn find_detour(root: &Path, below: &Path) -> Option<OutsideLink> {
+    let goes_up = |part| matches!(part, Component::ParentDir);
+    if below.components().any(goes_up) {
+        let link = below.to_owned();
+        return Some(OutsideLink { link, to: None });
+    }
+    let mut path = root.to_owned();
+    for part in below.components() {
+        path.push(part);
+        // Where nothing is, there is nothing below it.
+        if fs::symlink_metadata(&path).ok()?.is_symlink() {
+            let link = path.strip_prefix(root).unwrap_or(&path).to_owned();
+            let to = fs::read_link(&path).ok();
+            return Some(OutsideLink { link, to });
+        }
+    }
+    None
+}
+
+/// Where a path leads, also where nothing is there yet.
+fn resolve_missing(path: &Path, steps: u32) -> io::Result<PathBuf> {
+    let error = match fs::canonicalize(path) {
+        Ok(real) => return Ok(real),
+        Err(error) => error,
+    };
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(error);
+    };
+    if error.kind() != io::ErrorKind::NotFound || steps == 0 {
+        return Err(error);
+    }
+    match fs::read_link(path) {
+        Ok(to) => resolve_missing(&folder.join(to), steps - 1),
+        Err(_) => Ok(resolve_missing(folder, steps - 1)?.join(name)),
+    }
+}
+
+/// The link out of its project on the way to a plan that a user named, or to a file of
+/// that; none where all stays inside, or there is no such file.
+pub(crate) fn find_outside_link(world: &World, path: &Path) -> Option<OutsideLink> {
+    let folder = if path.is_dir() { path } else { path.parent()? };
+    let resolved = Project::find(world, folder).resolve_inside(path);
+    OutsideLink::of_error(&resolved.err()?).cloned()
+}
+
+/// Opens a file that piton keeps for itself, with these options: its name is not
+/// followed where it is a link.
+///
+/// # Errors
+///
+/// [`OutsideLink`] where it is one, or when it cannot be opened.
+pub(crate) fn open_own_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let no_follow = OFlags::NOFOLLOW.bits().cast_signed();
+    let opened = options.custom_flags(no_follow).open(path);
+    opened.map_err(|error| match fs::read_link(path) {
+        Ok(to) => io::Error::other(OutsideLink {
+            link: path.to_owned(),
+            to: Some(to),
+        }),
+        Err(_) => error,
+    })
+}
+
+/// Writes a file that piton keeps for itself, as [`open_own_file`] opens it.
+///
+/// # Errors
+///
+/// As [`open_own_file`], or when it cannot be written.
+pub(crate) fn write_own_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true);
+    open_own_file(path, options)?.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(link: &str, to: &str, path: &str, expected: Result<(), &str>) {
+        let above = tempfile::tempdir().expect("a folder");
+        let root = above.path().join("project");
+        for folder in [
+            "project/.git/hooks",
+            "project/kept",
+            "project/.piton",
+            "elsewhere",
+        ] {
+            fs::create_dir_all(above.path().join(folder)).expect("made");
+        }
+        symlink(&root, above.path().join("door")).expect("linked");
+        let to = to.replace("ABOVE", &above.path().to_string_lossy());
+        symlink(&to, root.join(link)).expect("linked");
+        for root in [&root, &above.path().join("door")] {
+            let found = resolve_within(&[root], &root.join(path));
+            let found = found.map(drop).map_err(|error| error.to_string());
+            let said = found
+                .as_ref()
+                .map_err(|error| error.split(' ').next().unwrap_or(""));
+            assert_eq!(said.copied(), expected, "{link} -> {to}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_stays_inside_is_followed_and_nothing_else() {
+        check("a", "kept/x", "a", Ok(()));
+        check("a", "kept", "a/b/c", Ok(()));
+        check("a", "ABOVE/project/kept", "a/x", Ok(()));
+        check("a", "../project/kept", "a/x", Ok(()));
+        check("a", "ABOVE/door/kept", "a/x", Ok(()));
+        check("a", "nowhere", "b", Ok(()));
+        check("a", "../elsewhere", "a", Err("a"));
+        check("a", "../elsewhere", "a/b/c", Err("a"));
+        check("kept/a", "../../elsewhere/new", "kept/a", Err("kept/a"));
+        check("a", "ABOVE/elsewhere/x", "a", Err("a"));
+        check("a", "a", "a", Err("a"));
+        check("a", ".git/config", "a", Err("a"));
+        check("a", "kept/../.git/hooks/new", "a", Err("a"));
+        check("a", ".piton/config.toml", "a", Err("a"));
+        check("a", "kept", "../elsewhere/x", Err("../elsewhere/x"));
+        check(".piton/a", "b", ".piton/a", Ok(()));
+        check(".piton/a", "../../elsewhere", ".piton/a", Err(".piton/a"));
+    }
+}
