@@ -5,7 +5,8 @@
 
 pub(crate) mod inside;
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use piton_store::{StoreAddress, StoreFault};
@@ -20,6 +21,11 @@ const HOME: &str = ".piton";
 
 /// The same in a repository that has no work tree of its own.
 const BARE_HOME: &str = "piton";
+
+/// The modes of what it holds, and of the folder; what of a mode is for other users.
+const PRIVATE_FILE: u32 = 0o600;
+const PRIVATE_FOLDER: u32 = 0o700;
+const OTHERS: u32 = 0o077;
 
 /// What git may never see of it.
 const IGNORE: &str = "*\n!config.toml\n";
@@ -110,14 +116,37 @@ impl Project {
     /// When the folder cannot be made.
     pub fn create(&self) -> Result<bool, Failure> {
         let fresh = !self.home.is_dir();
-        fs::create_dir_all(&self.home).map_err(|error| unwritable_file(&self.home, error))?;
+        let made = DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE_FOLDER)
+            .create(&self.home);
+        made.map_err(|error| unwritable_file(&self.home, error))?;
         failpoint::point("project.home-made");
         let ignore = self.home.join(".gitignore");
         // An empty one was left by an interrupted write; one with text belongs to a person.
         if fs::metadata(&ignore).map_or(true, |found| found.len() == 0) {
-            fs::write(&ignore, IGNORE).map_err(|error| unwritable_file(&ignore, error))?;
+            inside::write_own_file(&ignore, IGNORE.as_bytes())
+                .map_err(|error| unwritable_file(&ignore, error))?;
         }
         Ok(fresh)
+    }
+
+    /// Closes `.piton/` to other users where it is open to them: older versions left that
+    /// to the umask. Files are looked at only then, and lanes have modes of their own.
+    pub fn close_home(&self) {
+        let is_open = || {
+            let found = fs::metadata(&self.home);
+            found.is_ok_and(|found| found.permissions().mode() & OTHERS != 0)
+        };
+        if !is_open() {
+            return;
+        }
+        // The folder goes first: what a death leaves open in it can be reached no more.
+        fs::set_permissions(&self.home, fs::Permissions::from_mode(PRIVATE_FOLDER)).ok();
+        // Some file systems have no modes.
+        if !is_open() {
+            close_files(&self.home);
+        }
     }
 
     /// A path as the journal keeps it: relative to the root where it lies below it.
@@ -147,6 +176,22 @@ impl Project {
         let path = self.root.join(relative);
         // `.` at the end would show in every message.
         path.components().collect()
+    }
+}
+
+/// Closes the files in a folder and below it to other users, as far as it can be done.
+fn close_files(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type());
+        let mode = match kind {
+            Ok(kind) if kind.is_file() => PRIVATE_FILE,
+            Ok(kind) if kind.is_dir() && entry.file_name() != "lanes" => {
+                close_files(&path);
+                PRIVATE_FOLDER
+            }
+            Ok(_) | Err(_) => continue,
+        };
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).ok();
     }
 }
 

@@ -88,6 +88,9 @@ impl<'w> Session<'w> {
             world.check_write_allowed(&project)?;
         }
         project.check_home()?;
+        if access == StoreAccess::ReadWrite {
+            project.close_home();
+        }
         let store = project
             .store_address()?
             .open(store_options(world, access))?;
@@ -126,6 +129,7 @@ impl<'w> Session<'w> {
         world.check_write_allowed(&project)?;
         project.check_home()?;
         project.create()?;
+        project.close_home();
         let address = project.store_address()?;
         let made = address.create_if_missing(naming_of_project(world, &project))?;
         let store = address.open(store_options(world, StoreAccess::ReadWrite))?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use crate::harness::{Said, Scratch};
@@ -612,4 +612,73 @@ fn links_that_stay_in_the_project_and_a_project_behind_a_link_work_as_ever() {
     let said = scratch.piton(&["plan", "compile", "demo", "-o", &progress.to_string_lossy()]);
     assert_eq!(said.exit, 0, "{}", said.err);
     assert!(progress.is_file());
+}
+
+/// What other users can do with each file and folder of `.piton/`, lanes aside.
+fn open_to_others(scratch: &Scratch) -> Vec<String> {
+    let home = scratch.path().join(".piton");
+    let mut below = BTreeMap::new();
+    list_all(&home, &mut below);
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    let mut open = vec![(String::from(".piton"), mode(&home))];
+    open.extend(below.into_keys().map(|path| {
+        let mode = mode(Path::new(&path));
+        (path, mode)
+    }));
+    open.retain(|(_, mode)| mode & 0o077 != 0);
+    let open = open.iter();
+    open.map(|(path, mode)| format!("{path} {mode:o}"))
+        .collect()
+}
+
+#[test]
+fn a_store_is_closed_to_others_whatever_the_umask() {
+    let scratch = Scratch::in_memory();
+    scratch.write(".ralph/x", "").write(
+        "commands.sh",
+        "set -e\numask 000\n\"$1\" init --yes --with ralph-dir\n\
+         \"$1\" record keel --outcome failed --error no\n\"$1\" files sync\n",
+    );
+    let mut shell = scratch.shell("commands.sh");
+    let said = shell.arg(env!("CARGO_BIN_EXE_piton")).output();
+    let said = Said::of(&said.expect("sh starts"));
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let home = scratch.path().join(".piton");
+    let mode = fs::metadata(&home).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let open = open_to_others(&scratch);
+    let folders_aside = open.iter().filter(|line| !line.contains("/mirrors 777"));
+    assert_eq!(folders_aside.collect::<Vec<_>>(), Vec::<&String>::new());
+    // A file of the project is as every other file of this user.
+    let native = scratch.path().join(".ralph/errors.log");
+    let mode = fs::metadata(native).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o666);
+}
+
+#[test]
+fn a_store_that_is_open_is_closed_by_the_next_writing_command() {
+    let scratch = Scratch::in_memory();
+    scratch.write(".ralph/x", "");
+    assert_eq!(scratch.piton(ALL).exit, 0);
+    assert_eq!(scratch.piton(RECORD).exit, 0);
+    let home = scratch.path().join(".piton");
+    let mut below = BTreeMap::new();
+    list_all(&home, &mut below);
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+    };
+    for path in below.keys().map(Path::new) {
+        set(path, if path.is_dir() { 0o755 } else { 0o644 });
+    }
+    set(&home, 0o755);
+    assert_eq!(scratch.piton(&["status"]).exit, 0);
+    assert!(
+        !open_to_others(&scratch).is_empty(),
+        "a look changes nothing"
+    );
+    let said = scratch.piton(RECORD);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(!said.err.contains("warning"), "{}", said.err);
+    assert_eq!(open_to_others(&scratch), Vec::<String>::new());
+    assert_eq!(scratch.piton(&["journal", "verify"]).exit, 0);
 }

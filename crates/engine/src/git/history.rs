@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::{self, WorkCommits, WorkPosition};
 use crate::project::Project;
+use crate::project::inside::write_own_file;
 
 /// How long is waited before git is asked again that failed.
 const ASK_AGAIN: Duration = Duration::from_secs(60);
@@ -283,7 +284,9 @@ fn query_positions(
     if keeps == HistoryCaching::Yes {
         // Who finds it torn or gone asks git.
         let bytes = serde_json::to_vec(&answers);
-        bytes.ok().and_then(|bytes| fs::write(&path, bytes).ok());
+        bytes
+            .ok()
+            .and_then(|bytes| write_own_file(&path, &bytes).ok());
     }
     answers
 }

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{BARE_HOME, HOME, Project};
+use super::{BARE_HOME, HOME, PRIVATE_FILE, Project};
 use crate::failure::Failure;
 use crate::world::{World, input};
 
@@ -202,14 +202,17 @@ pub(crate) fn find_outside_link(world: &World, path: &Path) -> Option<OutsideLin
 }
 
 /// Opens a file that piton keeps for itself, with these options: its name is not
-/// followed where it is a link.
+/// followed where it is a link, and a new one is for this user alone.
 ///
 /// # Errors
 ///
 /// [`OutsideLink`] where it is one, or when it cannot be opened.
 pub(crate) fn open_own_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let no_follow = OFlags::NOFOLLOW.bits().cast_signed();
-    let opened = options.custom_flags(no_follow).open(path);
+    let opened = options
+        .custom_flags(no_follow)
+        .mode(PRIVATE_FILE)
+        .open(path);
     opened.map_err(|error| match fs::read_link(path) {
         Ok(to) => io::Error::other(OutsideLink {
             link: path.to_owned(),

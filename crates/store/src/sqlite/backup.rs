@@ -11,7 +11,10 @@ use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};
-use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs, sync_dir};
+use super::files::{
+    StorePaths, WriterQueue, create_private_file, link_without_replacing, refuse_network_fs,
+    sync_dir,
+};
 use super::schema::{
     assign_writer_of_copy, check_version, connect, flush_file, remove_leftovers, temporary_path,
     upgrade_copy,
@@ -95,6 +98,7 @@ fn restore_locked(
             format!("there is no backup at {}", from.display()),
         ));
     }
+    create_private_file(new)?;
     copy_database(from, new)?;
     failpoint::point("restore.copied");
     upgrade_copy(new)?;

@@ -1,7 +1,7 @@
 //! Where a store lies: its files, its lock, and file systems that will not do.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::fault::io_fault;
@@ -15,6 +15,9 @@ pub(super) struct StorePaths {
     /// The database.
     pub(super) db: PathBuf,
 }
+
+/// The mode of each of them: the journal is the user's alone.
+const PRIVATE: u32 = 0o600;
 
 /// Which file a path names just now: device and inode.
 pub(super) type FileIdentity = (u64, u64);
@@ -48,7 +51,8 @@ impl StorePaths {
         if fs::metadata(&wal).is_ok_and(|meta| meta.len() > 0) {
             return Ok(());
         }
-        let made = OpenOptions::new().append(true).create(true).open(&wal);
+        let mut options = OpenOptions::new();
+        let made = options.append(true).create(true).mode(PRIVATE).open(&wal);
         made.map_err(|error| io_fault("create", &wal, error))?;
         self.sync_dir()
     }
@@ -138,6 +142,18 @@ fn rename_without_replacing(new: &Path, to: &Path) -> std::io::Result<()> {
     fs::hard_link(new, to)
 }
 
+/// Makes an empty file that other users cannot read, for SQLite to fill.
+pub(super) fn create_private_file(path: &Path) -> Result<(), StoreFault> {
+    let mut options = OpenOptions::new();
+    let made = options
+        .write(true)
+        .create_new(true)
+        .mode(PRIVATE)
+        .open(path);
+    made.map(drop)
+        .map_err(|error| io_fault("create", path, error))
+}
+
 /// Makes what was done to the names in a folder durable.
 pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreFault> {
     File::open(dir)
@@ -172,6 +188,7 @@ impl WriterQueue {
                 .read(true)
                 .append(true)
                 .create(true)
+                .mode(PRIVATE)
                 .open(path);
             file.map_err(|error| {
                 StoreFault::new(

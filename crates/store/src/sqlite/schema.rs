@@ -13,7 +13,9 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};
-use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs};
+use super::files::{
+    StorePaths, WriterQueue, create_private_file, link_without_replacing, refuse_network_fs,
+};
 use super::index;
 use super::refold;
 use super::row_groups;
@@ -258,6 +260,8 @@ pub(super) fn create_if_missing(place: &StorePaths, naming: NameRange) -> Result
 }
 
 fn create_database(new: &Path, naming: NameRange) -> Result<(), StoreFault> {
+    // SQLite fills an empty file, and gives its log the same mode.
+    create_private_file(new)?;
     let create = |error| sqlite_fault("create", new, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
