@@ -275,7 +275,7 @@ impl Error for Failure {
 /// was named is wrong.
 pub fn unreadable_file(path: &std::path::Path, source: io::Error) -> Failure {
     if let Some(link) = OutsideLink::of_error(&source) {
-        return link.to_failure();
+        return outside_failure(link);
     }
     if source.kind() == io::ErrorKind::NotFound {
         return Failure::new(
@@ -294,10 +294,22 @@ pub fn unreadable_file(path: &std::path::Path, source: io::Error) -> Failure {
         .with_source(source)
 }
 
+/// A link that leads out of the project.
+pub(crate) fn outside_failure(link: &OutsideLink) -> Failure {
+    let hint = match link.is_link() {
+        true => {
+            "piton follows no link out of a project: copy what it leads to into its place, or \
+             begin piton in a folder that holds both"
+        }
+        false => "name a file of the project",
+    };
+    Failure::new("file.outside", link.to_string()).with_hint(hint)
+}
+
 /// A file that could not be written.
 pub fn unwritable_file(path: &std::path::Path, source: io::Error) -> Failure {
     if let Some(link) = OutsideLink::of_error(&source) {
-        return link.to_failure();
+        return outside_failure(link);
     }
     Failure::new(
         "file.unwritable",

@@ -6,24 +6,22 @@
 pub(crate) mod inside;
 
 use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use piton_store::{StoreAddress, StoreFault};
 
+use self::inside::{HOME, OutsideLink, PRIVATE_FILE, resolve_within, write_own_file};
 use crate::failpoint;
-use crate::failure::{Failure, unwritable_file};
+use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::git;
-use crate::world::World;
-
-/// The folder in which a project keeps its progress.
-const HOME: &str = ".piton";
+use crate::world::{World, input};
 
 /// The same in a repository that has no work tree of its own.
 const BARE_HOME: &str = "piton";
 
-/// The modes of what it holds, and of the folder; what of a mode is for other users.
-const PRIVATE_FILE: u32 = 0o600;
+/// The mode of the home, and what of a mode is for other users.
 const PRIVATE_FOLDER: u32 = 0o700;
 const OTHERS: u32 = 0o077;
 
@@ -125,7 +123,7 @@ impl Project {
         let ignore = self.home.join(".gitignore");
         // An empty one was left by an interrupted write; one with text belongs to a person.
         if fs::metadata(&ignore).map_or(true, |found| found.len() == 0) {
-            inside::write_own_file(&ignore, IGNORE.as_bytes())
+            write_own_file(&ignore, IGNORE.as_bytes())
                 .map_err(|error| unwritable_file(&ignore, error))?;
         }
         Ok(fresh)
@@ -193,6 +191,77 @@ fn close_files(folder: &Path) {
         };
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).ok();
     }
+}
+
+impl Project {
+    /// Where the file at `path` is. What lies below neither root of the project was named
+    /// by a user, and is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`OutsideLink`] when a link on the way leads out of the project, or into what git
+    /// or piton keep there.
+    pub(crate) fn resolve_inside(&self, path: &Path) -> io::Result<PathBuf> {
+        // The root of a bare repository is git's own folder.
+        let is_bare = self.home.file_name().is_some_and(|name| name == BARE_HOME);
+        let root = if is_bare { &self.home } else { &self.root };
+        resolve_within(&[&self.work_tree, root], path)
+    }
+
+    /// The bytes of a file of the project.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resolve_inside`] and [`input::read_bytes`].
+    pub(crate) fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        input::read_bytes(&self.resolve_inside(path)?)
+    }
+
+    /// The text of a file of the project.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resolve_inside`] and [`input::read_text`].
+    pub(crate) fn read_text(&self, path: &Path) -> io::Result<String> {
+        input::read_text(&self.resolve_inside(path)?)
+    }
+
+    /// Refuses a `.piton/` that is a link out of the project, or has one in it.
+    ///
+    /// # Errors
+    ///
+    /// With the first of them.
+    pub(crate) fn check_home(&self) -> Result<(), Failure> {
+        let refuse = |path: &Path| match self.resolve_inside(path) {
+            Err(error) => Err(unreadable_file(path, error)),
+            Ok(_) => Ok(()),
+        };
+        refuse(&self.home)?;
+        // The system says with each name whether it is a link: nothing else is asked.
+        for entry in fs::read_dir(&self.home).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                refuse(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The link out of its project on the way to a plan that a user named, or to a file of
+/// that; none where all stays inside, or there is no such file.
+pub(crate) fn find_outside_link(world: &World, path: &Path) -> Option<OutsideLink> {
+    // What a user typed may go up: that is no detour.
+    let path = path.components().fold(PathBuf::new(), |mut path, part| {
+        if part == Component::ParentDir {
+            path.pop();
+        } else {
+            path.push(part);
+        }
+        path
+    });
+    let folder = if path.is_dir() { &path } else { path.parent()? };
+    let resolved = Project::find(world, folder).resolve_inside(&path);
+    OutsideLink::of_error(&resolved.err()?).cloned()
 }
 
 /// What git says of a folder.

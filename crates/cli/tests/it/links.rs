@@ -12,388 +12,118 @@ use crate::harness::{Said, Scratch};
 const SECRET: &str = "of-the-user-alone";
 
 const SPRINT: &str = "  - id: build\n    prompt: build it\n";
-const PRD: &str = r#"{"stories": [{"id": "US-1", "title": "of-the-user-alone", "passes": false}]}"#;
-const TASK: &str = "# Task\n\n- [ ] of-the-user-alone\n";
-const SIGNS: &str = "# Ralph Guardrails (Signs)\n\n### Sign: of-the-user-alone\n- **Trigger**: x\n\
-                     - **Instruction**: of-the-user-alone\n";
 
-const INIT: &[&str] = &["init", "--yes"];
-const ALL: &[&str] = &[
-    "init",
-    "--yes",
-    "--with",
-    "ralph-dir",
-    "--with",
-    "ralph-json",
-    "--with",
-    "agent-os",
-];
-const SYNC: &[&str] = &["files", "sync"];
-const LIST: &[&str] = &["files", "list"];
-const RECORD: &[&str] = &[
-    "record",
-    "keel",
-    "--outcome",
-    "failed",
-    "--error",
-    "$(touch ~/OWNED)",
-];
-const RUN: &[&str] = &[
-    "run",
-    "demo",
-    "--agent",
-    "./agent.sh",
-    "--verdict",
-    "exit-status",
-];
+const ALL: &str = "init --yes --with ralph-dir --with ralph-json --with agent-os";
+const RECORD: &str = "record keel --outcome failed --error $(touch~/OWNED)";
+const SYNC: &str = "files sync";
+const LIST: &str = "files list";
+const RUN: &str = "run demo --agent ./agent.sh --verdict exit-status";
+const OUTSIDE: &str = "is no place in the project";
+const CODE: &str = "[file.outside]";
 
-/// One repository: a link, to what, the commands that are given in it, and what the
-/// last of them ends with.
-struct Attack {
-    /// Given before the link is there.
-    before: &'static [&'static [&'static str]],
-    link: &'static str,
-    /// `OUT` is the folder outside; else it is seen from the folder of the link.
-    to: &'static str,
-    /// What is outside in `victim`; none where nothing is.
-    victim: Option<&'static str>,
-    commands: &'static [&'static [&'static str]],
-    exit: i32,
-    /// What the last command names.
-    names: &'static str,
-}
+/// A kind of attack: what is given before the link is there, and then; what the last
+/// command ends with and names.
+type Kind = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+    i32,
+    &'static str,
+);
 
-const NATIVE: Attack = Attack {
-    before: &[],
-    link: "",
-    to: "OUT/victim",
-    victim: Some("export KEY=of-the-user-alone\n"),
-    commands: &[INIT, RECORD, SYNC, LIST],
-    exit: 0,
-    names: "is no place in the project",
-};
-
-/// The same, of a file that is kept already.
-const KEPT: Attack = Attack {
-    before: &[ALL],
-    commands: &[RECORD, LIST, SYNC],
-    exit: 1,
-    names: "[file.outside]; piton follows no link out of a project: copy",
-    ..NATIVE
-};
-
-/// The same, of a plan.
-const PLAN: Attack = Attack {
-    commands: &[INIT, LIST, RUN],
-    exit: 1,
-    names: "[file.outside]",
-    ..NATIVE
-};
-
-/// The same, of what piton keeps for itself.
-const HOME: Attack = Attack {
-    before: &[ALL],
-    commands: &[RECORD, SYNC],
-    ..PLAN
-};
-
-/// A link that harms nothing else: the command goes on without what it hides.
-const QUIET: Attack = Attack {
-    exit: 0,
-    names: "",
-    ..PLAN
-};
-
-const ATTACKS: &[Attack] = &[
-    Attack {
-        link: ".ralph/errors.log",
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/activity.log",
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/guardrails.md",
-        victim: Some(SIGNS),
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/progress.md",
-        victim: Some("# Progress Log\n\n- [x] of-the-user-alone\n"),
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/progress.json",
-        victim: Some("[]\n"),
-        ..NATIVE
-    },
-    Attack {
-        link: ".agent-os/progress/progress.json",
-        victim: Some("{\"entries\": []}\n"),
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph",
-        to: "OUT",
-        ..NATIVE
-    },
-    Attack {
-        link: ".agent-os/progress",
-        to: "OUT",
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/errors.log",
-        to: "../hop/errors.log",
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/errors.log",
-        to: "../hop/new",
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/errors.log",
-        to: "../hop/../../../../../../../../../OUT/victim",
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/errors.log",
-        to: "../.git/hooks/pre-commit",
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/errors.log",
-        to: "../.git/config",
-        ..NATIVE
-    },
-    Attack {
-        link: ".ralph/errors.log",
-        to: "OUT/new",
-        victim: None,
-        ..KEPT
-    },
-    Attack {
-        link: ".ralph/errors.log",
-        ..KEPT
-    },
-    Attack {
-        link: ".ralph/activity.log",
-        ..KEPT
-    },
-    Attack {
-        link: ".ralph/guardrails.md",
-        victim: Some(SIGNS),
-        ..KEPT
-    },
-    Attack {
-        link: ".ralph/progress.md",
-        victim: Some("# Progress Log\n"),
-        ..KEPT
-    },
-    Attack {
-        link: ".ralph/progress.json",
-        victim: Some("[]\n"),
-        ..KEPT
-    },
-    Attack {
-        link: ".ralph/.iteration",
-        victim: Some("7\n"),
-        ..KEPT
-    },
-    Attack {
-        link: ".ralph",
-        to: "OUT",
-        ..KEPT
-    },
-    Attack {
-        link: ".agent-os/progress/progress.json",
-        victim: Some("{\"entries\": []}\n"),
-        ..KEPT
-    },
-    Attack {
-        link: ".agent-os/progress/progress.md",
-        victim: Some("# of-the-user-alone\n"),
-        ..KEPT
-    },
-    Attack {
-        link: ".agent-os/progress/archive",
-        to: "OUT",
-        ..QUIET
-    },
-    Attack {
-        link: "prd.json",
-        victim: Some(PRD),
-        commands: &[INIT, LIST],
-        exit: 0,
-        ..NATIVE
-    },
-    Attack {
-        link: "prd.json",
-        victim: Some(PRD),
-        commands: &[INIT, &["run", "prd.json", "--agent", "./agent.sh"]],
-        ..PLAN
-    },
-    Attack {
-        link: "prd.json",
-        victim: Some(PRD),
-        commands: &[&["plan", "check", "prd.json"]],
-        ..PLAN
-    },
-    Attack {
-        link: "RALPH_TASK.md",
-        victim: Some(TASK),
-        commands: &[INIT, &["run", "RALPH_TASK.md", "--agent", "./agent.sh"]],
-        ..PLAN
-    },
-    Attack {
-        link: "demo/BACKLOG.yaml",
-        victim: Some("of-the-user-alone: [\n"),
-        ..QUIET
-    },
-    Attack {
-        link: "demo/PROGRESS.yaml",
-        ..PLAN
-    },
-    Attack {
-        link: "demo/PROGRESS.yaml",
-        victim: None,
-        to: "OUT/new",
-        commands: &[&["plan", "compile", "demo"]],
-        ..PLAN
-    },
-    Attack {
-        link: "demo/SPRINT.yaml",
-        ..PLAN
-    },
-    Attack {
-        link: "demo/PROGRESS.yaml",
-        before: &[RUN],
-        commands: &[&["plan", "skip", "build"], SYNC],
-        ..PLAN
-    },
-    Attack {
-        link: "demo/context/_shared.md",
-        ..QUIET
-    },
-    Attack {
-        link: ".claude/workflows/main.yaml",
-        names: "is no place in the project",
-        ..PLAN
-    },
-    Attack {
-        link: ".claude/sprints",
-        to: "OUT",
-        commands: &[&["plan", "new", "--sprint", "keel"]],
-        ..PLAN
-    },
-    Attack {
-        link: ".gitattributes",
-        commands: &[&["files", "merge-driver", "install", "--yes"]],
-        ..PLAN
-    },
-    Attack {
-        link: ".claude/settings.json",
-        victim: Some("{}\n"),
-        commands: &[&["hook", "install", "--agent", "claude", "--yes"]],
-        ..PLAN
-    },
-    Attack {
-        link: ".ralph/screenshots",
-        to: "OUT",
-        before: &[ALL],
-        commands: &[&["record", "keel", "--screenshot", "a.png"]],
-        ..PLAN
-    },
-    Attack {
-        commands: &[SYNC, RECORD],
-        link: ".piton",
-        to: "OUT",
-        before: &[],
-        ..HOME
-    },
-    Attack {
-        commands: &[SYNC, RECORD],
-        link: ".piton/journal.db",
-        to: "OUT/new",
-        victim: None,
-        before: &[],
-        ..HOME
-    },
-    Attack {
-        link: ".piton/journal.lock",
-        ..HOME
-    },
-    Attack {
-        link: ".piton/.gitignore",
-        to: "OUT/new",
-        victim: None,
-        ..HOME
-    },
-    Attack {
-        link: ".piton/config.toml",
-        ..HOME
-    },
-    Attack {
-        link: ".piton/history.json",
-        ..HOME
-    },
-    Attack {
-        link: ".piton/mirrors",
-        to: "OUT",
-        ..HOME
-    },
-    Attack {
-        link: ".piton/mirrors/_ralph_errors_log.json",
-        ..HOME
-    },
-    Attack {
-        link: ".piton/mirrors/_ralph_errors_log.base",
-        ..KEPT_BASE
-    },
-    Attack {
-        link: ".piton/locks",
-        to: "OUT",
-        commands: &[RUN],
-        ..HOME
-    },
-    Attack {
-        link: ".piton/locks/entering",
-        commands: &[RUN],
-        ..HOME
-    },
-    Attack {
-        link: ".piton/spool",
-        to: "OUT",
-        commands: &[RUN],
-        ..HOME
-    },
-    Attack {
-        link: ".piton/blobs",
-        to: "OUT",
-        commands: &[RUN],
-        ..HOME
-    },
-    Attack {
-        link: ".piton/blobs/transcripts",
-        to: "OUT",
-        before: &[ALL],
-        ..QUIET
-    },
-    Attack {
-        link: ".piton/lanes",
-        to: "OUT",
-        ..HOME
-    },
+const KINDS: &[Kind] = &[
+    ("new", &[], &["init --yes", RECORD, SYNC, LIST], 0, OUTSIDE),
+    (
+        "kept",
+        &[ALL],
+        &[RECORD, LIST, SYNC],
+        1,
+        "[file.outside]; piton follows no link out",
+    ),
+    ("plan", &[], &["init --yes", LIST, RUN], 1, CODE),
+    ("flow", &[], &[RUN], 1, OUTSIDE),
+    ("ran", &[RUN], &["plan skip build", SYNC], 1, CODE),
+    ("all", &[ALL], &[RECORD], 1, CODE),
+    ("home", &[ALL], &[RECORD, SYNC], 1, CODE),
+    ("bare", &[], &[SYNC, RECORD], 1, CODE),
+    // Nothing needs what the link hides: the command goes on without it.
+    ("quiet", &[ALL], &[RECORD, SYNC, RUN], 0, ""),
 ];
 
-const KEPT_BASE: Attack = Attack {
-    commands: &[RECORD, SYNC],
-    exit: 0,
-    names: "",
-    ..HOME
-};
+const VICTIMS: &[(&str, &str)] = &[
+    ("text", "export KEY=of-the-user-alone\n"),
+    (
+        "signs",
+        "# Ralph Guardrails (Signs)\n\n### Sign: of-the-user-alone\n- **Trigger**: x\n",
+    ),
+    ("page", "# Progress Log\n\n- [x] of-the-user-alone\n"),
+    ("list", "[]\n"),
+    ("log", "{\"entries\": []}\n"),
+    (
+        "prd",
+        r#"{"stories": [{"id": "A", "title": "of-the-user-alone", "passes": false}]}"#,
+    ),
+    ("task", "# Task\n\n- [ ] of-the-user-alone\n"),
+];
+
+/// In each row a kind, the link, what it leads to (`OUT` is the folder outside), what is
+/// in `OUT/victim`, and the commands where they are other ones than those of the kind.
+const ATTACKS: &str = "\
+new .ralph/errors.log OUT/victim text
+new .ralph/activity.log OUT/victim text
+new .ralph/guardrails.md OUT/victim signs
+new .ralph/progress.md OUT/victim page
+new .ralph/progress.json OUT/victim list
+new .agent-os/progress/progress.json OUT/victim log
+new .ralph OUT text
+new .agent-os/progress OUT text
+new .ralph/errors.log ../hop/errors.log text
+new .ralph/errors.log ../hop/new text
+new .ralph/errors.log ../../../../../../../../../OUT/victim text
+new .ralph/errors.log ../.git/hooks/pre-commit text
+new .ralph/errors.log ../.git/config text
+new prd.json OUT/victim prd
+kept .ralph/errors.log OUT/new -
+kept .ralph/errors.log OUT/victim text
+kept .ralph/activity.log OUT/victim text
+kept .ralph/guardrails.md OUT/victim signs
+kept .ralph/progress.md OUT/victim page
+kept .ralph/progress.json OUT/victim list
+kept .ralph/.iteration OUT/victim text
+kept .ralph OUT text
+kept .agent-os/progress/progress.json OUT/victim log
+kept .agent-os/progress/progress.md OUT/victim text
+plan prd.json OUT/victim prd init --yes; run prd.json --agent ./agent.sh
+plan prd.json OUT/victim prd plan check prd.json
+plan RALPH_TASK.md OUT/victim task run RALPH_TASK.md --agent ./agent.sh
+plan demo/PROGRESS.yaml OUT/victim text
+plan demo/PROGRESS.yaml OUT/new - plan compile demo
+plan demo/SPRINT.yaml OUT/victim text
+plan .claude/sprints OUT text plan new --sprint keel
+plan .gitattributes OUT/victim text files merge-driver install --yes
+plan .claude/settings.json OUT/victim list hook install --agent claude --yes
+flow .claude/workflows/main.yaml OUT/victim text
+ran demo/PROGRESS.yaml OUT/victim text
+all .ralph/screenshots OUT text record keel --screenshot a.png
+all .piton/locks OUT text run demo --agent ./agent.sh
+all .piton/locks/entering OUT/victim text run demo --agent ./agent.sh
+all .piton/spool OUT text run demo --agent ./agent.sh
+all .piton/blobs OUT text run demo --agent ./agent.sh
+bare .piton OUT text
+bare .piton/journal.db OUT/new -
+home .piton/journal.lock OUT/victim text
+home .piton/.gitignore OUT/new -
+home .piton/config.toml OUT/victim text
+home .piton/history.json OUT/victim text
+home .piton/mirrors OUT text
+home .piton/mirrors/_ralph_errors_log.json OUT/victim text
+home .piton/lanes OUT text
+quiet .piton/mirrors/_ralph_errors_log.base OUT/victim text
+quiet .piton/blobs/transcripts OUT text
+quiet .agent-os/progress/archive OUT text
+quiet demo/BACKLOG.yaml OUT/victim text
+quiet demo/context/_shared.md OUT/victim text
+";
 
 /// Every file and folder below one, with its bytes, and no link followed.
 fn list_all(folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
@@ -420,66 +150,58 @@ fn snapshot(folders: &[&Path]) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-fn set_link(scratch: &Scratch, out: &Scratch, attack: &Attack) {
+fn set_link(scratch: &Scratch, out: &Scratch, name: &str, to: &str) {
     let out_path = out.path();
-    let link = scratch.path().join(attack.link);
+    let link = scratch.path().join(name);
     fs::create_dir_all(link.parent().expect("a folder")).expect("made");
-    let is_folder = fs::symlink_metadata(&link).is_ok_and(|found| found.is_dir());
-    let aside = scratch.path().join("aside");
-    match is_folder {
-        true => fs::rename(&link, aside).expect("moved"),
+    match fs::symlink_metadata(&link).is_ok_and(|found| found.is_dir()) {
+        true => fs::rename(&link, scratch.path().join("aside")).expect("moved"),
         false => drop(fs::remove_file(&link)),
     }
-    if attack.to.starts_with("../hop") {
+    if to.starts_with("../hop") {
         symlink(&out_path, scratch.path().join("hop")).expect("linked");
         symlink("victim", out_path.join("errors.log")).expect("linked");
     }
-    let out_text = out_path.to_string_lossy().into_owned();
-    let to = attack
-        .to
-        .replace("/OUT", &out_text)
-        .replace("OUT", &out_text);
+    let out_text = out_path.to_string_lossy();
+    let to = to.replace("/OUT", &out_text).replace("OUT", &out_text);
     symlink(to, link).expect("linked");
 }
 
-/// What is wrong after an attack; nothing where all is as it was.
-fn try_attack(attack: &Attack) -> Result<(), String> {
+/// What is wrong after the attack of a row; nothing where all is as it was.
+fn try_attack(row: &str) -> Result<(), String> {
+    let mut words = row.splitn(5, ' ');
+    let mut next = || words.next().unwrap_or_default();
+    let (kind, link, to, victim, own) = (next(), next(), next(), next(), next());
+    let known = KINDS.iter().find(|(name, ..)| *name == kind);
+    let (_, before, commands, exit, names) = known.expect("a kind");
+    let own: Vec<&str> = own.split("; ").filter(|own| !own.is_empty()).collect();
+    let commands = if own.is_empty() { commands } else { &*own };
     let (scratch, out) = (Scratch::in_memory(), Scratch::outside_git());
-    scratch
-        .sprint(SPRINT)
-        .agent("cat >>prompts")
-        .write(".ralph/x", "")
-        .write(".git/hooks/x", "")
-        .write("a.png", "\u{89}PNG\r\n\u{1a}\n");
+    scratch.sprint(SPRINT).agent("cat >>prompts");
+    scratch.write(".ralph/x", "").write(".git/hooks/x", "");
     fs::write(scratch.path().join("a.png"), b"\x89PNG\r\n\x1a\n").expect("written");
-    for command in attack.before {
-        let said = scratch.piton(command);
-        assert_eq!(said.exit, 0, "{}: {command:?}: {}", attack.link, said.err);
+    let type_in = |command: &str| {
+        let said = give(&scratch, command);
+        let shown = format!(
+            "$ {command}\n{}{}[exit {}]\n",
+            said.out, said.err, said.exit
+        );
+        (said.exit, shown)
+    };
+    for command in *before {
+        let (exit, shown) = type_in(command);
+        assert_eq!(exit, 0, "{row}: {shown}");
     }
-    if let Some(text) = attack.victim {
+    if let Some((_, text)) = VICTIMS.iter().find(|(name, _)| *name == victim) {
         out.write("victim", text);
     }
-    set_link(&scratch, &out, attack);
+    set_link(&scratch, &out, link, to);
     let (outside, git) = (out.path(), scratch.path().join(".git"));
     let before = snapshot(&[&outside, &git]);
-    let (mut all, mut last) = (
-        String::new(),
-        Said {
-            out: String::new(),
-            err: String::new(),
-            exit: 0,
-        },
-    );
-    for command in attack.commands {
-        last = scratch.piton(command);
-        all += &format!(
-            "$ {command:?}\n{}{}[exit {}]\n",
-            last.out, last.err, last.exit
-        );
-    }
-    let mut after = snapshot(&[&outside, &git]);
-    // The driver of merges is a setting of git, and what was asked for.
-    after.retain(|name, _| !name.contains("/.git/") || before.contains_key(name));
+    let said: Vec<(i32, String)> = commands.iter().map(|command| type_in(command)).collect();
+    let after = snapshot(&[&outside, &git]);
+    let (last, shown) = said.last().expect("a command");
+    let all: String = said.iter().map(|(_, shown)| shown.as_str()).collect();
     let journal = scratch.piton(&["journal", "export"]).out;
     let prompts = fs::read_to_string(scratch.path().join("prompts")).unwrap_or_default();
     let wrong = [
@@ -491,13 +213,10 @@ fn try_attack(attack: &Attack) -> Result<(), String> {
         ),
         (all.contains(SECRET), "it was printed"),
         (all.contains("panicked"), "it panicked"),
-        (last.exit != attack.exit, "another exit status"),
+        (last != exit, "another exit status"),
+        (!shown.contains(names), "not named"),
         (
-            !last.out.contains(attack.names) && !last.err.contains(attack.names),
-            "not named",
-        ),
-        (
-            !attack.names.is_empty() && !all.contains(attack.link),
+            !names.is_empty() && !all.contains(link),
             "the link is not named",
         ),
     ];
@@ -508,27 +227,22 @@ fn try_attack(attack: &Attack) -> Result<(), String> {
         .collect();
     match wrong.is_empty() {
         true => Ok(()),
-        false => Err(format!(
-            "## {} -> {}: {wrong:?}\n{all}",
-            attack.link, attack.to
-        )),
+        false => Err(format!("## {row}: {wrong:?}\n{all}")),
     }
 }
 
 #[test]
 fn nothing_outside_of_the_project_is_read_or_written_through_a_link() {
-    let halves = ATTACKS.split_at(ATTACKS.len() / 2);
-    let failed: Vec<String> = std::thread::scope(|scope| {
-        let try_all = |attacks: &'static [Attack]| {
-            move || {
-                attacks
-                    .iter()
-                    .filter_map(|attack| try_attack(attack).err())
-                    .collect()
-            }
-        };
-        let other = scope.spawn(try_all(halves.0));
-        let mut failed: Vec<String> = try_all(halves.1)();
+    let rows: Vec<&str> = ATTACKS.lines().collect();
+    let try_all = |rows: &[&str]| -> Vec<String> {
+        rows.iter()
+            .filter_map(|row| try_attack(row).err())
+            .collect()
+    };
+    let (some, others) = rows.split_at(rows.len() / 2);
+    let failed = std::thread::scope(|scope| {
+        let other = scope.spawn(|| try_all(others));
+        let mut failed = try_all(some);
         failed.extend(other.join().expect("no panic"));
         failed
     });
@@ -536,9 +250,13 @@ fn nothing_outside_of_the_project_is_read_or_written_through_a_link() {
         failed.is_empty(),
         "{} of {}:\n{}",
         failed.len(),
-        ATTACKS.len(),
+        rows.len(),
         failed.join("\n")
     );
+}
+
+fn give(scratch: &Scratch, command: &str) -> Said {
+    scratch.piton(&command.split(' ').collect::<Vec<_>>())
 }
 
 #[test]
@@ -546,7 +264,7 @@ fn other_files_go_on_beside_a_link_that_leads_out() {
     let (scratch, out) = (Scratch::in_memory(), Scratch::outside_git());
     out.write("victim", "export A=1\n");
     scratch.write(".ralph/x", "");
-    assert_eq!(scratch.piton(ALL).exit, 0);
+    assert_eq!(give(&scratch, ALL).exit, 0);
     let link = scratch.path().join(".ralph/errors.log");
     fs::remove_file(&link).ok();
     symlink(out.path().join("victim"), &link).expect("linked");
@@ -558,17 +276,17 @@ fn other_files_go_on_beside_a_link_that_leads_out() {
             .read(".ralph/progress.json")
             .contains("laid the keel")
     );
-    assert_eq!(scratch.piton(SYNC).exit, 1);
+    assert_eq!(give(&scratch, SYNC).exit, 1);
     // The way out that is told.
     fs::rename(&link, scratch.path().join("old")).expect("moved");
     fs::copy(out.path().join("victim"), &link).expect("copied");
-    assert_eq!(scratch.piton(SYNC).exit, 0);
+    assert_eq!(give(&scratch, SYNC).exit, 0);
     assert_eq!(out.read("victim"), "export A=1\n");
 }
 
 #[test]
 fn links_that_stay_in_the_project_and_a_project_behind_a_link_work_as_ever() {
-    let (scratch, out) = (Scratch::in_memory(), Scratch::outside_git());
+    let (scratch, out) = (Scratch::new(), Scratch::outside_git());
     scratch
         .sprint(SPRINT)
         .agent("cat >>prompts")
@@ -578,34 +296,27 @@ fn links_that_stay_in_the_project_and_a_project_behind_a_link_work_as_ever() {
     symlink(root.join("demo"), root.join("plan")).expect("linked");
     symlink("../kept/shared.md", root.join("demo/notes")).expect("linked");
     symlink(&root, out.path().join("door")).expect("linked");
-    let behind = |args: &[&str]| {
-        let mut command = scratch.command(args);
-        command
-            .current_dir(out.path().join("door"))
-            .env("PWD", out.path().join("door"));
-        Said::of(&command.output().expect("piton starts"))
-    };
-    for args in [
-        ALL,
-        RECORD,
-        SYNC,
-        LIST,
-        &[
-            "run",
-            "plan",
-            "--agent",
-            "./agent.sh",
-            "--verdict",
-            "exit-status",
-        ],
-    ] {
-        let said = behind(args);
-        assert_eq!(said.exit, 0, "{args:?}: {}{}", said.out, said.err);
+    for text in [ALL, RECORD, SYNC, LIST, &RUN.replace("demo", "plan")] {
+        let mut command = scratch.command(&text.split(' ').collect::<Vec<_>>());
+        let said = command.current_dir(out.path().join("door")).output();
+        let said = Said::of(&said.expect("piton starts"));
+        assert_eq!(said.exit, 0, "{text}: {}{}", said.out, said.err);
         assert!(!said.err.contains("no place"), "{}", said.err);
     }
     assert!(scratch.read("kept/progress.json").contains("keel"));
     let typed = out.path().join("door/demo");
     let said = scratch.piton(&["plan", "check", &typed.to_string_lossy()]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    out.write(
+        "beside/prd.json",
+        r#"{"stories": [{"id": "A", "title": "a", "passes": false}]}"#,
+    );
+    let up = format!(
+        "../../{}/beside",
+        out.path().file_name().expect("a name").display()
+    );
+    let mut command = scratch.command_in("demo", &["plan", "check", &up]);
+    let said = Said::of(&command.output().expect("piton starts"));
     assert_eq!(said.exit, 0, "{}", said.err);
     // What a user names is the user's.
     let progress = out.path().join("PROGRESS.yaml");
@@ -659,8 +370,8 @@ fn a_store_is_closed_to_others_whatever_the_umask() {
 fn a_store_that_is_open_is_closed_by_the_next_writing_command() {
     let scratch = Scratch::in_memory();
     scratch.write(".ralph/x", "");
-    assert_eq!(scratch.piton(ALL).exit, 0);
-    assert_eq!(scratch.piton(RECORD).exit, 0);
+    assert_eq!(give(&scratch, ALL).exit, 0);
+    assert_eq!(give(&scratch, RECORD).exit, 0);
     let home = scratch.path().join(".piton");
     let mut below = BTreeMap::new();
     list_all(&home, &mut below);
@@ -676,7 +387,7 @@ fn a_store_that_is_open_is_closed_by_the_next_writing_command() {
         !open_to_others(&scratch).is_empty(),
         "a look changes nothing"
     );
-    let said = scratch.piton(RECORD);
+    let said = give(&scratch, RECORD);
     assert_eq!(said.exit, 0, "{}", said.err);
     assert!(!said.err.contains("warning"), "{}", said.err);
     assert_eq!(open_to_others(&scratch), Vec::<String>::new());

@@ -38,7 +38,7 @@ use super::plan_file_owner::{has_other_plan, stamp_key};
 pub use super::sync::ImportOutcome;
 use super::sync::{self, FileWritability, SyncFault, apply_decision as decide_about};
 use super::synced_file::{FlushScope, PresentFile, StatFingerprint, SyncedFile, WriteOutcome};
-use crate::failure::Failure;
+use crate::failure::{Failure, outside_failure};
 use crate::git;
 use crate::git::history::{self, HistoryCaching};
 use crate::project::Project;
@@ -100,7 +100,7 @@ pub(crate) struct LanePlanCopy<'c> {
 
 fn unwritable_failure(error: &io::Error) -> Failure {
     match OutsideLink::of_error(error) {
-        Some(link) => link.to_failure(),
+        Some(link) => outside_failure(link),
         None => Failure::new("file.unwritable", error.to_string()),
     }
 }

@@ -26,7 +26,7 @@ use super::branches;
 use super::copies::store_timestamped_copy;
 use super::news::{FileNotice, render_errors};
 use super::synced_file::{PresentFile, SyncedFile, WriteOutcome};
-use crate::failure::Failure;
+use crate::failure::{Failure, outside_failure};
 use crate::git;
 use crate::project::inside::OutsideLink;
 use crate::session::Session;
@@ -236,7 +236,7 @@ pub(super) struct SyncFault(pub(super) Failure);
 impl From<io::Error> for SyncFault {
     fn from(error: io::Error) -> Self {
         Self(match OutsideLink::of_error(&error) {
-            Some(link) => link.to_failure(),
+            Some(link) => outside_failure(link),
             None => Failure::new("file.unwritable", error.to_string()),
         })
     }

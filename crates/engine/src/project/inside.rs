@@ -12,9 +12,10 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{BARE_HOME, HOME, PRIVATE_FILE, Project};
-use crate::failure::Failure;
-use crate::world::{World, input};
+/// The folder in which a project keeps its progress.
+pub(super) const HOME: &str = ".piton";
+/// The mode of files in it.
+pub(super) const PRIVATE_FILE: u32 = 0o600;
 
 /// So many links and missing folders are followed on the way to a file.
 const STEPS_MAX: u32 = 64;
@@ -49,70 +50,9 @@ impl OutsideLink {
         error.get_ref()?.downcast_ref()
     }
 
-    /// What becomes of a command that needs what the link hides.
-    pub(crate) fn to_failure(&self) -> Failure {
-        let hint = match &self.to {
-            Some(_) => {
-                "piton follows no link out of a project: copy what it leads to into its place, \
-                 or begin piton in a folder that holds both"
-            }
-            None => "name a file of the project",
-        };
-        Failure::new("file.outside", self.to_string()).with_hint(hint)
-    }
-}
-
-impl Project {
-    /// Where the file at `path` is. What lies below neither root of the project was named
-    /// by a user, and is not looked at.
-    ///
-    /// # Errors
-    ///
-    /// [`OutsideLink`] when a link on the way leads out of the project, or into what git
-    /// or piton keep there.
-    pub(crate) fn resolve_inside(&self, path: &Path) -> io::Result<PathBuf> {
-        // The root of a bare repository is git's own folder.
-        let is_bare = self.home.file_name().is_some_and(|name| name == BARE_HOME);
-        let root = if is_bare { &self.home } else { &self.root };
-        resolve_within(&[&self.work_tree, root], path)
-    }
-
-    /// The bytes of a file of the project.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::resolve_inside`] and [`input::read_bytes`].
-    pub(crate) fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
-        input::read_bytes(&self.resolve_inside(path)?)
-    }
-
-    /// The text of a file of the project.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::resolve_inside`] and [`input::read_text`].
-    pub(crate) fn read_text(&self, path: &Path) -> io::Result<String> {
-        input::read_text(&self.resolve_inside(path)?)
-    }
-
-    /// Refuses a `.piton/` that is a link out of the project, or has one in it.
-    ///
-    /// # Errors
-    ///
-    /// With the first of them.
-    pub(crate) fn check_home(&self) -> Result<(), Failure> {
-        let refuse = |path: &Path| match self.resolve_inside(path) {
-            Err(error) => Err(crate::failure::unreadable_file(path, error)),
-            Ok(_) => Ok(()),
-        };
-        refuse(&self.home)?;
-        // The system says with each name whether it is a link: nothing else is asked.
-        for entry in fs::read_dir(&self.home).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-                refuse(&entry.path())?;
-            }
-        }
-        Ok(())
+    /// Whether it is a link, and not the path itself that leaves the project.
+    pub(crate) fn is_link(&self) -> bool {
+        self.to.is_some()
     }
 }
 
@@ -120,7 +60,8 @@ impl Project {
 ///
 /// # Errors
 ///
-/// [`OutsideLink`], as [`Project::resolve_inside`].
+/// [`OutsideLink`] when a link on the way leads out of them, or into what git or piton
+/// keep there.
 pub(crate) fn resolve_within(roots: &[&Path], path: &Path) -> io::Result<PathBuf> {
     let canonical = || fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let below = roots
@@ -191,14 +132,6 @@ fn resolve_missing(path: &Path, steps: u32) -> io::Result<PathBuf> {
         Ok(to) => resolve_missing(&folder.join(to), steps - 1),
         Err(_) => Ok(resolve_missing(folder, steps - 1)?.join(name)),
     }
-}
-
-/// The link out of its project on the way to a plan that a user named, or to a file of
-/// that; none where all stays inside, or there is no such file.
-pub(crate) fn find_outside_link(world: &World, path: &Path) -> Option<OutsideLink> {
-    let folder = if path.is_dir() { path } else { path.parent()? };
-    let resolved = Project::find(world, folder).resolve_inside(path);
-    OutsideLink::of_error(&resolved.err()?).cloned()
 }
 
 /// Opens a file that piton keeps for itself, with these options: its name is not

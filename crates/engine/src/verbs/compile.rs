@@ -18,11 +18,10 @@ use serde::{Serialize, Serializer};
 
 use super::files;
 use super::run::plan_path::PlanPath;
-use crate::failure::{Failure, Findings, unwritable_file};
+use crate::failure::{Failure, Findings, outside_failure, unwritable_file};
 use crate::native_files::exchange::{stage, sync_folder, write_through};
 use crate::process::shell::quote_word;
-use crate::project::Project;
-use crate::project::inside::find_outside_link;
+use crate::project::{Project, find_outside_link};
 use crate::world::World;
 
 /// Larger definitions are taken for a mistake.
@@ -181,7 +180,7 @@ pub fn sprint_path(world: &World, typed: &Path) -> Result<SprintPath, Failure> {
     let own = ["", "SPRINT.yaml", "PROGRESS.yaml", "PROGRESS.yaml.backup"];
     for name in own.iter().filter(|name| name.is_empty() || found.is_dir()) {
         let link = find_outside_link(world, &path.join(name));
-        link.map_or(Ok(()), |link| Err(link.to_failure()))?;
+        link.map_or(Ok(()), |link| Err(outside_failure(&link)))?;
     }
     let full = fs::canonicalize(&path).unwrap_or(path);
     if found.is_dir() {

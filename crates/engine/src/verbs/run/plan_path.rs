@@ -13,8 +13,9 @@ use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_formats;
 
 use crate::failure::notice::Notice;
-use crate::failure::{Failure, Findings, unreadable_file};
-use crate::project::inside::{OutsideLink, find_outside_link};
+use crate::failure::{Failure, Findings, outside_failure, unreadable_file};
+use crate::project::find_outside_link;
+use crate::project::inside::OutsideLink;
 use crate::world::World;
 use crate::world::input;
 
@@ -53,7 +54,7 @@ impl PlanPath {
     ///
     /// With the link.
     pub(super) fn refuse_outside(&self) -> Result<(), Failure> {
-        let link = self.outside.as_ref().map(OutsideLink::to_failure);
+        let link = self.outside.as_ref().map(outside_failure);
         link.map_or(Ok(()), Err)
     }
 
