@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use piton_store::{StoreAddress, StoreFault};
 
-use self::inside::{HOME, OutsideLink, PRIVATE_FILE, resolve_within, write_own_file};
+use self::inside::{HOME, OutsideLink, resolve_within, write_own_file};
 use crate::failpoint;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::git;
@@ -180,16 +180,18 @@ impl Project {
 /// Closes the files in a folder and below it to other users, as far as it can be done.
 fn close_files(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (path, kind) = (entry.path(), entry.file_type());
-        let mode = match kind {
-            Ok(kind) if kind.is_file() => PRIVATE_FILE,
-            Ok(kind) if kind.is_dir() && entry.file_name() != "lanes" => {
-                close_files(&path);
-                PRIVATE_FOLDER
-            }
-            Ok(_) | Err(_) => continue,
+        // What a link leads to is not looked at.
+        let Ok(found) = entry.metadata() else {
+            continue;
         };
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).ok();
+        if found.is_symlink() || entry.file_name() == "lanes" {
+            continue;
+        }
+        let mode = found.permissions().mode() & !OTHERS;
+        fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode)).ok();
+        if found.is_dir() {
+            close_files(&entry.path());
+        }
     }
 }
 

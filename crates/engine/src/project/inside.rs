@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 /// The folder in which a project keeps its progress.
 pub(super) const HOME: &str = ".piton";
 /// The mode of files in it.
-pub(super) const PRIVATE_FILE: u32 = 0o600;
+const PRIVATE_FILE: u32 = 0o600;
 
 /// So many links and missing folders are followed on the way to a file.
 const STEPS_MAX: u32 = 64;
