@@ -111,8 +111,9 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// When the folder cannot be made.
+    /// When the folder cannot be made, or a link in it leads out of the project.
     pub fn create(&self) -> Result<bool, Failure> {
+        self.check_home()?;
         let fresh = !self.home.is_dir();
         let made = DirBuilder::new()
             .recursive(true)
@@ -126,6 +127,7 @@ impl Project {
             write_own_file(&ignore, IGNORE.as_bytes())
                 .map_err(|error| unwritable_file(&ignore, error))?;
         }
+        self.close_home();
         Ok(fresh)
     }
 

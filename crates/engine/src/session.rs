@@ -127,9 +127,7 @@ impl<'w> Session<'w> {
         told: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
         world.check_write_allowed(&project)?;
-        project.check_home()?;
         project.create()?;
-        project.close_home();
         let address = project.store_address()?;
         let made = address.create_if_missing(naming_of_project(world, &project))?;
         let store = address.open(store_options(world, StoreAccess::ReadWrite))?;

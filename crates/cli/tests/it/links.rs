@@ -110,6 +110,7 @@ all .piton/locks/entering OUT/victim text run demo --agent ./agent.sh
 all .piton/spool OUT text run demo --agent ./agent.sh
 all .piton/blobs OUT text run demo --agent ./agent.sh
 bare .piton OUT text
+bare .piton OUT text store restore a.png
 bare .piton/journal.db OUT/new -
 home .piton/journal.lock OUT/victim text
 home .piton/.gitignore OUT/new -
