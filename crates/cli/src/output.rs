@@ -137,6 +137,13 @@ impl CliOutput {
         answer.trim().to_owned()
     }
 
+    /// Says something that is not data as JSON on one line.
+    pub(crate) fn print_note_line(&mut self, answer: &impl Answer) {
+        let text = serde_json::to_string(&LabelledAnswer::new(answer)).expect(CAN_BE_JSON);
+        self.clear_live_line();
+        write_stderr(&(escape_json_controls(text) + "\n"));
+    }
+
     /// Prints something that a person should look at.
     pub(crate) fn print_warning(&mut self, text: &str) {
         self.print_note(&format!("{YELLOW}warning:{YELLOW:#} {text}"));
@@ -157,9 +164,7 @@ impl CliOutput {
     /// Says why a command was not carried out.
     pub(crate) fn print_failure(&mut self, failure: &Failure) {
         if self.json {
-            let text = serde_json::to_string(&LabelledAnswer::new(failure)).expect(CAN_BE_JSON);
-            self.clear_live_line();
-            write_stderr(&(escape_json_controls(text) + "\n"));
+            self.print_note_line(failure);
             return;
         }
         if let Some(findings) = &failure.findings {

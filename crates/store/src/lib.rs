@@ -23,5 +23,5 @@ pub use seal::LEASE_TTL_S;
 pub use sqlite::{SCHEMA_VERSION, SqliteStore};
 pub use store::{
     CommitError, CommitOutcome, Cursor, Damage, FaultKind, LostEvents, RestoreReport, Store,
-    StoreAccess, StoreFault, StoreInfo, StoreOptions, StreamHead, VerifyReport,
+    StoreAccess, StoreFault, StoreInfo, StoreOptions, StreamHead, UnreadableEvent, VerifyReport,
 };

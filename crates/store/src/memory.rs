@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,7 +28,7 @@ use crate::seal::{
 use crate::sqlite::SCHEMA_VERSION;
 use crate::store::{
     CommitError, CommitOutcome, Cursor, FaultKind, Store, StoreFault, StoreInfo, StreamHead,
-    VerifyReport,
+    UnreadableEvent, VerifyReport,
 };
 
 /// A store in memory. Clones share what is stored.
@@ -264,6 +265,16 @@ impl Store for MemoryStore {
             .take(limit)
             .map(|(_, record)| record.clone())
             .collect())
+    }
+
+    fn salvage_journal(
+        &self,
+        each: &mut dyn FnMut(Result<Record, UnreadableEvent>) -> ControlFlow<()>,
+    ) -> Result<(), StoreFault> {
+        let records = self.read_journal(None, usize::MAX)?;
+        match records.into_iter().map(Ok).try_for_each(each) {
+            ControlFlow::Continue(()) | ControlFlow::Break(()) => Ok(()),
+        }
     }
 
     fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, StoreFault> {

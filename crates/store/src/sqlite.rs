@@ -16,6 +16,7 @@ mod load;
 mod refold;
 mod row_groups;
 mod rows;
+mod salvage;
 mod schema;
 #[cfg(feature = "failpoints")]
 mod trace;
@@ -24,6 +25,7 @@ mod verify;
 use std::cell::Cell;
 use std::fmt;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,7 +51,7 @@ use crate::failpoint;
 use crate::seal::seconds_after;
 use crate::store::{
     CommitError, CommitOutcome, Cursor, Damage, FaultKind, LostEvents, Store, StoreAccess,
-    StoreFault, StoreInfo, StoreOptions, StreamHead, VerifyReport,
+    StoreFault, StoreInfo, StoreOptions, StreamHead, UnreadableEvent, VerifyReport,
 };
 
 /// The log is written back to the database when it holds so many pages: half
@@ -495,6 +497,21 @@ impl Store for SqliteStore {
         self.read_in_transaction(|connection| {
             journal::read_merged_streams(connection, after, limit)
         })
+    }
+
+    fn salvage_journal(
+        &self,
+        each: &mut dyn FnMut(Result<Record, UnreadableEvent>) -> ControlFlow<()>,
+    ) -> Result<(), StoreFault> {
+        self.check_identity()?;
+        // A connection of its own, as that of `verify`; a moment of its own: what is
+        // appended meanwhile is not missing.
+        let connected = connect(&self.database_path(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let tx = connected.connection.unchecked_transaction();
+        let tx = tx.map_err(|error| sqlite_fault("read", &self.place.db, error))?;
+        match salvage::salvage_events(&tx, each) {
+            ControlFlow::Continue(()) | ControlFlow::Break(()) => Ok(()),
+        }
     }
 
     fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, StoreFault> {

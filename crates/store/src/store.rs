@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,6 +92,18 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// When the store cannot be read.
     fn read_journal(&self, after: Option<&Cursor>, limit: usize)
     -> Result<Vec<Record>, StoreFault>;
+
+    /// Reads the journal of a damaged store: every event that can be read, in the order
+    /// of [`Self::read_journal`], and what is known of each that cannot be. Events to
+    /// which no index leads come last. Stops when `each` says so.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be opened.
+    fn salvage_journal(
+        &self,
+        each: &mut dyn FnMut(Result<Record, UnreadableEvent>) -> ControlFlow<()>,
+    ) -> Result<(), StoreFault>;
 
     /// Says that the holder of a run still lives, for `ttl_s` seconds from now
     /// by the store's clock. Not history, and not flushed. False when the
@@ -266,6 +279,38 @@ pub struct Cursor {
     pub stream: StreamId,
     /// Its position.
     pub position: u64,
+}
+
+/// An event that is stored and cannot be read, as far as it is known which one it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnreadableEvent {
+    /// Its sequence number in the store.
+    pub seq: Option<u64>,
+    /// Its stream.
+    pub stream: Option<StreamId>,
+    /// Its position in the stream.
+    pub position: Option<u64>,
+    /// What kind it is.
+    pub kind: Option<String>,
+    /// The version of the body's shape.
+    pub version: Option<u32>,
+    /// Why it cannot be read.
+    pub what: String,
+}
+
+impl UnreadableEvent {
+    /// One of which nothing is known but why it cannot be read.
+    #[must_use]
+    pub fn unknown(what: String) -> Self {
+        Self {
+            seq: None,
+            stream: None,
+            position: None,
+            kind: None,
+            version: None,
+            what,
+        }
+    }
 }
 
 /// The end of a stream: what shows a change, and a missing end.

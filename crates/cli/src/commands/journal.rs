@@ -2,7 +2,9 @@
 
 use clap::{Args as ClapArgs, Subcommand};
 use piton_engine::caller::{CommandAccess, Permission};
-use piton_engine::verbs::journal::{self, EventView, VerifyReport};
+use piton_engine::verbs::journal::{
+    self, EventView, JournalEntry, JournalStart, UnreadableEvent, VerifyReport,
+};
 use piton_engine::world::local_time_with_seconds;
 use piton_engine::{CommandExit, Failure, World};
 
@@ -62,19 +64,18 @@ impl TypedCommand for JournalArgs {
                 let since = since
                     .map(|text| journal::parse_since(world, &text))
                     .transpose()?;
-                journal::for_each_event(world, since.as_ref(), &mut |record| {
-                    let shown = EventView::from(record);
-                    let going = if output.json {
-                        output.print_answer_line(&shown)
+                let json = output.json;
+                print_events(world, since.as_ref(), output, |shown, output| {
+                    if json {
+                        output.print_answer_line(shown)
                     } else {
-                        output.print_data(&render_journal_line(&shown))
-                    };
-                    going == OutputFlow::On
+                        output.print_data(&render_journal_line(shown))
+                    }
                 })?;
             }
             JournalCommand::Export => {
-                journal::for_each_event(world, None, &mut |record| {
-                    output.print_answer_line(&EventView::from(record)) == OutputFlow::On
+                print_events(world, None, output, |shown, output| {
+                    output.print_answer_line(shown)
                 })?;
             }
             JournalCommand::Verify => {
@@ -87,6 +88,38 @@ impl TypedCommand for JournalArgs {
         }
         Ok(CommandExit::Done)
     }
+}
+
+/// Prints events as `print` does, and beside the data which of them cannot be read.
+fn print_events(
+    world: &World,
+    since: Option<&JournalStart>,
+    output: &mut CliOutput,
+    print: impl Fn(&EventView, &mut CliOutput) -> OutputFlow,
+) -> Result<(), Failure> {
+    journal::for_each_event(world, since, &mut |entry| match entry {
+        JournalEntry::Event(shown) => print(&shown, output) == OutputFlow::On,
+        JournalEntry::Unreadable(event) => {
+            if output.json {
+                output.print_note_line(&event);
+            } else {
+                output.print_warning(&render_unreadable_event(&event));
+            }
+            true
+        }
+    })
+}
+
+/// Which event cannot be read, and why.
+fn render_unreadable_event(event: &UnreadableEvent) -> String {
+    let position = event.position.map(|position| format!("event {position}"));
+    let stream = event.stream.as_ref().map(|stream| format!("of {stream}"));
+    let kind = event.kind.as_ref().map(|kind| format!("({kind})"));
+    let version = event.version.map(|version| format!("version {version}"));
+    let seq = event.seq.map(|seq| format!("number {seq} of the store"));
+    let known = [position, stream, kind, version, seq].into_iter().flatten();
+    let known: Vec<String> = known.collect();
+    format!("cannot read {}: {}", known.join(" "), event.what)
 }
 
 fn render_journal_line(event: &EventView) -> String {

@@ -19,6 +19,7 @@ mod control;
 mod costs;
 mod counts;
 mod crash;
+mod damaged;
 mod died;
 mod dropped;
 mod faults;

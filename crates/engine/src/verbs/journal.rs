@@ -1,10 +1,12 @@
 //! `piton journal`: what is stored, as it is stored.
 
+use std::ops::ControlFlow;
+
 use jiff::{SignedDuration, Timestamp};
 use piton_core::amount::parse_duration;
 use piton_core::journal::{Hash, HashForm, Record};
-use piton_store::Cursor;
-pub use piton_store::VerifyReport;
+use piton_store::{Cursor, FaultKind, Store, StoreFault, StoreInfo};
+pub use piton_store::{UnreadableEvent, VerifyReport};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -82,6 +84,7 @@ fn format_hash(hash: &Hash) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+crate::name_schema!(UnreadableEvent, "piton.journal.unreadable/1");
 crate::name_schema!(VerifyReport, "piton.journal.verify/1");
 
 /// From where the journal is shown.
@@ -127,53 +130,159 @@ pub fn parse_since(world: &World, text: &str) -> Result<JournalStart, Failure> {
     }
 }
 
-/// Hands every event on, in the order of time, stream and position; stops when
-/// `each` says so.
-///
-/// # Errors
-///
-/// When there is no store, or it cannot be read.
-pub fn for_each_event(
-    world: &World,
-    since: Option<&JournalStart>,
-    each: &mut dyn FnMut(&Record) -> bool,
-) -> Result<(), Failure> {
-    let session = Session::open_journal(world, &world.cwd)?.ok_or_else(missing_store_failure)?;
-    let mut cursor = match since {
-        Some(JournalStart::Time(time)) => Some(Cursor {
-            time: instant_before(*time),
-            stream: piton_core::StreamId::from_stored("\u{10ffff}"),
-            position: u64::MAX >> 1,
-        }),
-        Some(JournalStart::Event(_)) | None => None,
-    };
-    let mut waiting_for = match since {
-        Some(JournalStart::Event(id)) => Some(*id),
-        Some(JournalStart::Time(_)) | None => None,
-    };
-    loop {
-        let page = session.store.read_journal(cursor.as_ref(), PAGE)?;
-        let Some(last) = page.last() else { break };
-        cursor = Some(Cursor {
-            time: last.stamp.time,
-            stream: last.stream.clone(),
-            position: last.stamp.position,
-        });
-        for record in &page {
-            if waiting_for.is_some_and(|id| record.stamp.id.0 != id) {
-                continue;
-            }
-            waiting_for = None;
-            if !each(record) {
-                return Ok(());
+/// What is handed on of the journal.
+#[derive(Clone, Debug)]
+pub enum JournalEntry {
+    /// An event.
+    Event(Box<EventView>),
+    /// What is known of one that cannot be read, or whose body cannot be understood.
+    Unreadable(UnreadableEvent),
+}
+
+/// Which part of the journal is handed on, and what came of it.
+struct JournalRead<'e> {
+    /// Behind this.
+    cursor: Option<Cursor>,
+    /// Beginning at this event.
+    waiting_for: Option<uuid::Uuid>,
+    unreadable: u64,
+    each: &'e mut dyn FnMut(JournalEntry) -> bool,
+}
+
+impl JournalRead<'_> {
+    /// Hands one event on, if it is in the part that is wanted.
+    fn hand_on(&mut self, record: &Record) -> ControlFlow<()> {
+        if self.waiting_for.is_some_and(|id| record.stamp.id.0 != id) {
+            return ControlFlow::Continue(());
+        }
+        self.waiting_for = None;
+        let view = EventView::from(record);
+        let is_damaged = view.body.is_string() && record.decode_event().is_err();
+        self.emit(JournalEntry::Event(Box::new(view)))?;
+        if !is_damaged {
+            return ControlFlow::Continue(());
+        }
+        self.report_unreadable(UnreadableEvent {
+            stream: Some(record.stream.clone()),
+            position: Some(record.stamp.position),
+            kind: Some(record.kind.clone()),
+            version: Some(record.version),
+            ..UnreadableEvent::unknown("its body is not JSON, and is printed as text".to_owned())
+        })
+    }
+
+    fn report_unreadable(&mut self, event: UnreadableEvent) -> ControlFlow<()> {
+        self.unreadable += 1;
+        self.emit(JournalEntry::Unreadable(event))
+    }
+
+    fn emit(&mut self, entry: JournalEntry) -> ControlFlow<()> {
+        if (self.each)(entry) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+
+    /// Reads a journal page by page. Behind the last page that is whole, event by event.
+    fn read(&mut self, store: &dyn Store) -> Result<ControlFlow<()>, Failure> {
+        loop {
+            let page = match store.read_journal(self.cursor.as_ref(), PAGE) {
+                Ok(page) => page,
+                Err(fault) if fault.kind == FaultKind::Damaged => return self.salvage(store),
+                Err(fault) => return Err(fault.into()),
+            };
+            let Some(last) = page.last() else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            self.cursor = Some(cursor_of_record(last));
+            if page
+                .iter()
+                .try_for_each(|record| self.hand_on(record))
+                .is_break()
+            {
+                return Ok(ControlFlow::Break(()));
             }
         }
     }
-    match waiting_for {
-        Some(id) => Err(Failure::new("usage", format!("there is no event {id}"))
-            .with_hint("see the events with `piton journal show`")),
-        None => Ok(()),
+
+    fn salvage(&mut self, store: &dyn Store) -> Result<ControlFlow<()>, Failure> {
+        let mut flow = ControlFlow::Continue(());
+        store.salvage_journal(&mut |event| {
+            flow = match event {
+                Ok(record) if self.cursor.as_ref() >= Some(&cursor_of_record(&record)) => {
+                    ControlFlow::Continue(())
+                }
+                Ok(record) => self.hand_on(&record),
+                Err(unreadable) => self.report_unreadable(unreadable),
+            };
+            flow
+        })?;
+        Ok(flow)
     }
+}
+
+fn cursor_of_record(record: &Record) -> Cursor {
+    Cursor {
+        time: record.stamp.time,
+        stream: record.stream.clone(),
+        position: record.stamp.position,
+    }
+}
+
+/// Hands every event on, in the order of time, stream and position, and passes over
+/// those that cannot be read; stops when `each` says so.
+///
+/// # Errors
+///
+/// When there is no store, when it cannot be read at all, and, behind all the others,
+/// when there are events that cannot be read.
+pub fn for_each_event(
+    world: &World,
+    since: Option<&JournalStart>,
+    each: &mut dyn FnMut(JournalEntry) -> bool,
+) -> Result<(), Failure> {
+    let session = Session::open_journal(world, &world.cwd)?.ok_or_else(missing_store_failure)?;
+    let (cursor, waiting_for) = match since {
+        Some(JournalStart::Time(time)) => {
+            let cursor = Cursor {
+                time: instant_before(*time),
+                stream: piton_core::StreamId::from_stored("\u{10ffff}"),
+                position: u64::MAX >> 1,
+            };
+            (Some(cursor), None)
+        }
+        Some(JournalStart::Event(id)) => (None, Some(*id)),
+        None => (None, None),
+    };
+    let mut read = JournalRead {
+        cursor,
+        waiting_for,
+        unreadable: 0,
+        each,
+    };
+    if read.read(&*session.store)?.is_break() {
+        return Ok(());
+    }
+    match (read.unreadable, read.waiting_for) {
+        (0, Some(id)) => Err(Failure::new("usage", format!("there is no event {id}"))
+            .with_hint("see the events with `piton journal show`")),
+        (0, None) => Ok(()),
+        (count, _) => Err(unreadable_events_failure(count, &session.store.info())),
+    }
+}
+
+/// Events were passed over.
+fn unreadable_events_failure(count: u64, info: &Result<StoreInfo, StoreFault>) -> Failure {
+    let of = info
+        .as_ref()
+        .map(|info| format!(" of {}", info.events))
+        .unwrap_or_default();
+    Failure::new(
+        "store.damaged",
+        format!("{count}{of} events are damaged; all that can be read was printed"),
+    )
+    .with_hint("see what is damaged with `piton journal verify`, and bring a backup in with `piton store restore FILE`: the damaged store is kept beside it")
 }
 
 /// The last instant before a time, as the journal counts.

@@ -23,6 +23,8 @@ macro_rules! record_columns {
     };
 }
 
+pub(super) use record_columns;
+
 /// The column after those of [`record_columns`]: the name of the stream.
 pub(super) const NAME_COLUMN: usize = 12;
 /// The column after that: the sequence number.
@@ -310,7 +312,7 @@ pub(super) fn read_merged_streams(
             Some(after) => first_position_after(connection, *id, head, after)?,
             None => 1,
         };
-        merge.push_next(nth, *id, from)?;
+        merge.push_next(nth, *id, head, from)?;
     }
     let mut records = Vec::new();
     while records.len() < limit {
@@ -321,7 +323,7 @@ pub(super) fn read_merged_streams(
         };
         let (id, head) = &heads[nth];
         records.push(merge.read_record(*id, &head.stream, position)?);
-        merge.push_next(nth, *id, position + 1)?;
+        merge.push_next(nth, *id, head, position + 1)?;
     }
     Ok(records)
 }
@@ -333,9 +335,14 @@ struct StreamMerge<'c> {
 }
 
 impl StreamMerge<'_> {
-    fn push_next(&mut self, nth: usize, id: i64, position: u64) -> Result<()> {
-        if let Some(time) = time_of_event(self.connection, id, position)? {
-            self.next.push(Reverse((time, nth, position)));
+    fn push_next(&mut self, nth: usize, id: i64, head: &StreamHead, position: u64) -> Result<()> {
+        match time_of_event(self.connection, id, position)? {
+            Some(time) => self.next.push(Reverse((time, nth, position))),
+            None if position > head.count => {}
+            None => {
+                let what = format!("event {position} of {} is missing", head.stream);
+                return Err(FromSqlError::other(std::io::Error::other(what)).into());
+            }
         }
         Ok(())
     }

@@ -1,12 +1,14 @@
 //! Whatever is changed behind the store's back is found, and stops nothing.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use piton_core::entry::EntryType;
 use piton_core::id::RunId;
 use piton_simkit::seed::salted;
-use piton_store::{Damage, FaultKind, SqliteStore, Store, StoreOptions};
+use piton_store::{Damage, FaultKind, SqliteStore, Store, StoreOptions, UnreadableEvent};
 use piton_testkit::chance::{Chance, Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry_of, facts, keep, log, plan};
@@ -21,6 +23,10 @@ struct Victim {
 
 impl Victim {
     fn new() -> Self {
+        Self::with_entries(12)
+    }
+
+    fn with_entries(count: u32) -> Self {
         let dir = scratch();
         let store = sqlite_in(dir.path(), TestClock::seeded(1));
         let mut ids = Ids::seeded(3);
@@ -29,7 +35,7 @@ impl Victim {
         store
             .commit(ids.command(), &keep(plan(run, "auth", nodes)), &facts())
             .expect("writable");
-        for nth in 0..12 {
+        for nth in 0..count {
             let kind = if nth % 5 == 4 {
                 EntryType::TaskCompleted
             } else {
@@ -442,4 +448,79 @@ fn future_record(time: i64, previous: &[u8; 32]) -> piton_core::journal::Record 
     };
     record.hash = record.compute_hash(previous);
     record
+}
+
+/// What comes of reading the journal event by event: positions by stream, and what
+/// cannot be read.
+fn salvage(victim: &Victim) -> Option<(Vec<(String, u64)>, Vec<UnreadableEvent>)> {
+    let store = SqliteStore::open(victim.path(), StoreOptions::read_only()).ok()?;
+    let (mut whole, mut unreadable) = (Vec::new(), Vec::new());
+    let read = store.salvage_journal(&mut |event| {
+        match event {
+            Ok(record) => whole.push((record.stream.to_string(), record.stamp.position)),
+            Err(event) => unreadable.push(event),
+        }
+        ControlFlow::Continue(())
+    });
+    read.ok().map(|()| (whole, unreadable))
+}
+
+#[test]
+fn a_damaged_event_hides_no_other_one() {
+    for (sql, reads) in [
+        (
+            "UPDATE events SET body = CAST(x'ff00' AS TEXT) WHERE seq = 9",
+            15,
+        ),
+        ("UPDATE events SET actor = 'ada' WHERE seq = 9", 15),
+        (
+            "UPDATE events SET time = 9223372036854775807 WHERE seq = 9",
+            15,
+        ),
+        (
+            "UPDATE events SET id = zeroblob(3) WHERE seq IN (1, 16)",
+            14,
+        ),
+        ("UPDATE events SET position = -3 WHERE seq = 9", 15),
+        ("UPDATE events SET position = 99 WHERE seq = 9", 16),
+        ("DELETE FROM events WHERE seq = 9", 15),
+        ("UPDATE events SET stream = 77 WHERE seq = 9", 15),
+        ("UPDATE streams SET count = 3 WHERE id = 2", 16),
+        ("DELETE FROM streams WHERE id = 2", 4),
+    ] {
+        let victim = Victim::new();
+        let (healthy, none) = salvage(&victim).expect("it opens");
+        assert_eq!((healthy.len(), none), (16, vec![]));
+        victim.sql(sql);
+        let (whole, unreadable) = salvage(&victim).expect("it opens");
+        assert_eq!(whole.len(), reads, "{sql}: {unreadable:#?}");
+        if reads < 16 {
+            // One whose position is lost is named, and so is the gap in its stream.
+            let named = whole.len() + unreadable.len();
+            assert!((16..=17).contains(&named), "{sql}: {unreadable:#?}");
+            let named = |event: &UnreadableEvent| event.position.is_some() || event.seq.is_some();
+            assert!(unreadable.iter().all(named), "{sql}: {unreadable:#?}");
+        }
+    }
+}
+
+#[test]
+fn behind_a_damaged_page_every_event_is_read_or_named() {
+    let victim = Victim::with_entries(300);
+    let whole = fs::read(victim.db()).expect("readable");
+    let mut chance = Chance::seeded(salted(6));
+    for page in 1..whole.len() / 4096 {
+        let mut noisy = whole.clone();
+        for byte in &mut noisy[page * 4096..(page + 1) * 4096] {
+            *byte = chance.number().to_be_bytes()[0];
+        }
+        fs::write(victim.db(), &noisy).expect("writable");
+        let Some((read, unreadable)) = salvage(&victim) else {
+            continue;
+        };
+        let all: BTreeSet<&(String, u64)> = read.iter().collect();
+        assert_eq!(all.len(), read.len(), "page {page}: one is there twice");
+        let named = read.len() + unreadable.len();
+        assert!(named >= 304, "page {page}: {named} {unreadable:#?}");
+    }
 }

@@ -1,0 +1,154 @@
+//! A store that was damaged: what is still read of it, and the way back.
+
+use std::path::PathBuf;
+
+use piton_core::entry::EntryType;
+use piton_store::Store as _;
+use piton_testkit::chance::{Ids, TestClock};
+use piton_testkit::scratch::sqlite_in;
+use piton_testkit::sketch::{entry, facts, log};
+use rusqlite::Connection;
+
+use crate::harness::{Said, Scratch};
+
+fn db(scratch: &Scratch) -> PathBuf {
+    scratch.path().join(".piton/journal.db")
+}
+
+/// Changes the store behind the back of piton.
+fn sql(scratch: &Scratch, sql: &str) {
+    let connection = Connection::open(db(scratch)).expect("it is there");
+    connection.execute_batch(sql).expect("good SQL");
+}
+
+/// A journal with so many events, in one file.
+fn journal(events: u32) -> Scratch {
+    let scratch = Scratch::in_memory();
+    let folder = scratch.path().join(".piton");
+    std::fs::create_dir(&folder).expect("made");
+    let store = sqlite_in(&folder, TestClock::seeded(1));
+    let mut ids = Ids::seeded(3);
+    for nth in 0..events {
+        let words = log(entry(
+            EntryType::TaskBlocked,
+            &format!("number {nth} of many"),
+        ));
+        store
+            .commit(ids.command(), &words, &facts())
+            .expect("writable");
+    }
+    drop(store);
+    sql(&scratch, "PRAGMA wal_checkpoint(TRUNCATE)");
+    scratch
+}
+
+fn export(scratch: &Scratch) -> Said {
+    scratch.piton(&["journal", "export"])
+}
+
+#[test]
+fn an_export_passes_over_what_cannot_be_read() {
+    let scratch = journal(160);
+    let healthy = export(&scratch);
+    assert_eq!((healthy.exit, healthy.out.lines().count()), (0, 160));
+    for (damage, lines, says) in [
+        (
+            "UPDATE events SET body = CAST(x'7bff' AS TEXT) WHERE seq = 100",
+            159,
+            "event 100 of sessions (entry-logged) version 1 number 100 of the store",
+        ),
+        (
+            "UPDATE events SET body = '{\"x' WHERE seq = 100",
+            160,
+            "is not JSON",
+        ),
+        (
+            "UPDATE events SET actor = 'ada' WHERE seq = 100",
+            159,
+            "event 100 of sessions",
+        ),
+        (
+            "DELETE FROM events WHERE seq = 100",
+            159,
+            "event 100 of sessions",
+        ),
+    ] {
+        let copy = scratch.copy();
+        sql(&copy, damage);
+        for verb in [["journal", "export"], ["journal", "show"]] {
+            let said = copy.piton(&verb);
+            assert_eq!(said.exit, 6, "{damage}: {}", said.err);
+            assert_eq!(said.out.lines().count(), lines, "{damage}: {}", said.err);
+            assert!(said.err.contains(says), "{damage}: {}", said.err);
+            assert!(
+                said.err.contains("1 of 160 events are damaged"),
+                "{}",
+                said.err
+            );
+        }
+        let said = export(&copy);
+        let others = healthy
+            .out
+            .lines()
+            .enumerate()
+            .filter(|(nth, _)| *nth != 99);
+        assert!(
+            others.into_iter().all(|(_, line)| said.out.contains(line)),
+            "{damage}"
+        );
+        let json = copy.piton(&["journal", "show", "--json"]);
+        let mut objects = json.err.lines().map(|line| {
+            let object: serde_json::Value = serde_json::from_str(line).expect("an object");
+            object
+        });
+        let named = objects.next().expect("one is named");
+        assert_eq!(named["schema"], "piton.journal.unreadable/1");
+        assert_eq!(
+            (&named["stream"], &named["position"]),
+            (&"sessions".into(), &100.into())
+        );
+        assert_eq!(objects.next().expect("a failure")["error"]["exit"], 6);
+    }
+}
+
+#[test]
+fn an_event_of_an_unknown_kind_is_exported_as_it_is() {
+    let scratch = journal(3);
+    sql(
+        &scratch,
+        "UPDATE events SET kind = 'entry-undone', version = 7 WHERE seq = 2",
+    );
+    let said = export(&scratch);
+    assert_eq!(
+        (said.exit, said.out.lines().count()),
+        (0, 3),
+        "{}",
+        said.err
+    );
+    assert!(said.out.contains("entry-undone"));
+}
+
+#[test]
+fn an_export_goes_on_behind_a_damaged_page() {
+    let scratch = journal(160);
+    let mut bytes = std::fs::read(db(&scratch)).expect("readable");
+    let words = b"number 100 of many";
+    let windows = bytes.windows(words.len()).enumerate();
+    let found: Vec<usize> = windows
+        .filter(|(_, found)| found == words)
+        .map(|(at, _)| at)
+        .collect();
+    // That of the event, of the entry and of the blocker.
+    for at in found {
+        bytes[at / 4096 * 4096..(at / 4096 + 1) * 4096].fill(0xa5);
+    }
+    std::fs::write(db(&scratch), bytes).expect("writable");
+    let said = export(&scratch);
+    let (lines, passed) = (said.out.lines().count(), said.err.lines().count() - 2);
+    assert_eq!((said.exit, lines + passed), (6, 160), "{}", said.err);
+    assert!(
+        lines > 120 && said.out.contains("number 159 of many"),
+        "{lines}"
+    );
+    assert!(said.err.contains("malformed"), "{}", said.err);
+}

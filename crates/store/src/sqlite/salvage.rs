@@ -1,0 +1,253 @@
+//! Reading a damaged journal: event by event, so that what cannot be read hides
+//! nothing else.
+//!
+//! First each stream by its positions, through the index, which says of an event whose
+//! page is damaged which one it is. Then, by their sequence numbers, the events to which
+//! the index no longer leads.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::ops::ControlFlow;
+
+use jiff::Timestamp;
+use piton_core::id::StreamId;
+use piton_core::journal::Record;
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use super::journal::{parse_record, record_columns};
+use super::rows::to_sqlite_integer;
+use crate::store::UnreadableEvent;
+
+/// The column after those of [`record_columns`].
+const SEQ_COLUMN: usize = 12;
+/// The column after that: the number of the stream.
+const STREAM_COLUMN: usize = 13;
+
+const AT_POSITION: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", seq FROM events WHERE stream = ?1 AND position = ?2"
+);
+const AT_SEQ: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", seq, stream FROM events WHERE seq = ?1"
+);
+/// Answered by the index alone.
+const SEQ_AT_POSITION: &str = "SELECT seq FROM events WHERE stream = ?1 AND position = ?2";
+/// Answered by the index of names alone.
+const NAMES: &str = "SELECT id, name FROM streams ORDER BY name";
+const COUNT: &str = "SELECT count FROM streams WHERE id = ?1";
+const LAST_SEQ: &str = "SELECT max(seq) FROM events";
+
+/// An event, or what is known of one that cannot be read.
+type Salvaged = std::result::Result<Record, UnreadableEvent>;
+
+/// Hands on every event that can be read, by time, stream and position, and says which
+/// cannot be; those to which no index leads come last, in the order in which they were
+/// stored.
+pub(super) fn salvage_events(
+    connection: &Connection,
+    each: &mut dyn FnMut(Salvaged) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut salvage = Salvage::new(connection);
+    for nth in 0..salvage.streams.len() {
+        salvage.advance(nth);
+    }
+    while let Some(Reverse((_, nth, _))) = salvage.next.pop() {
+        let event = salvage.streams[nth].waiting.take();
+        salvage.advance(nth);
+        event.map_or(ControlFlow::Continue(()), &mut *each)?;
+    }
+    salvage.read_unindexed(each)
+}
+
+struct SalvagedStream {
+    id: i64,
+    name: StreamId,
+    /// As its head says; none where that cannot be read.
+    count: Option<u64>,
+    /// The position that was read last, and the time of the event.
+    position: u64,
+    time: Timestamp,
+    /// The event there.
+    waiting: Option<Salvaged>,
+}
+
+struct Salvage<'c> {
+    connection: &'c Connection,
+    /// In the order of their names.
+    streams: Vec<SalvagedStream>,
+    /// The event that waits of each stream: its time, the stream's index, its position.
+    next: BinaryHeap<Reverse<(Timestamp, usize, u64)>>,
+    /// The sequence numbers that were met.
+    met: BTreeSet<i64>,
+    /// The events to which the index does not lead, and why.
+    missing: BTreeMap<(usize, u64), String>,
+}
+
+impl<'c> Salvage<'c> {
+    fn new(connection: &'c Connection) -> Self {
+        Self {
+            connection,
+            streams: read_streams(connection),
+            next: BinaryHeap::new(),
+            met: BTreeSet::new(),
+            missing: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the next event of a stream to which the index leads.
+    fn advance(&mut self, nth: usize) {
+        loop {
+            let stream = &mut self.streams[nth];
+            stream.position += 1;
+            let (id, position) = (stream.id, stream.position);
+            // Where that is not known, the first one that is not found is the end.
+            let is_beyond_end = stream.count.is_none_or(|count| position > count);
+            let why = match self.seq_at(id, position) {
+                Ok(Some(seq)) => return self.read_next(nth, seq),
+                Ok(None) | Err(_) if is_beyond_end => return,
+                Ok(None) => "it is not where its stream has it".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            self.missing.insert((nth, position), why);
+        }
+    }
+
+    fn read_next(&mut self, nth: usize, seq: i64) {
+        self.met.insert(seq);
+        let event = self.read_indexed(nth, seq);
+        let stream = &mut self.streams[nth];
+        if let Ok(record) = &event {
+            stream.time = record.stamp.time;
+        }
+        stream.waiting = Some(event);
+        let next = (stream.time, nth, stream.position);
+        self.next.push(Reverse(next));
+    }
+
+    fn seq_at(&self, stream: i64, position: u64) -> Result<Option<i64>> {
+        let mut statement = self.connection.prepare_cached(SEQ_AT_POSITION)?;
+        let position = to_sqlite_integer(position);
+        let seq = statement.query_row(params![stream, position], |row| row.get(0));
+        seq.optional()
+    }
+
+    fn read_indexed(&self, nth: usize, seq: i64) -> Salvaged {
+        let stream = &self.streams[nth];
+        let read = |row: &Row<'_>| Ok(read_event(&stream.name, row));
+        let position = to_sqlite_integer(stream.position);
+        let found = self
+            .connection
+            .prepare_cached(AT_POSITION)
+            .and_then(|mut found| found.query_row(params![stream.id, position], read));
+        found.unwrap_or_else(|error| {
+            Err(UnreadableEvent {
+                seq: Some(seq.cast_unsigned()),
+                stream: Some(stream.name.clone()),
+                position: Some(stream.position),
+                ..UnreadableEvent::unknown(error.to_string())
+            })
+        })
+    }
+
+    /// Reads the events by their sequence numbers that were not met yet.
+    fn read_unindexed(&self, each: &mut dyn FnMut(Salvaged) -> ControlFlow<()>) -> ControlFlow<()> {
+        let counted: u64 = self.streams.iter().filter_map(|stream| stream.count).sum();
+        let last = self
+            .connection
+            .query_row(LAST_SEQ, [], |row| row.get::<_, Option<i64>>(0));
+        let last = last.ok().flatten().unwrap_or(0);
+        let (mut missing, mut lost) = (self.missing.clone(), Vec::new());
+        for seq in 1..=last.max(to_sqlite_integer(counted)) {
+            if self.met.contains(&seq) {
+                continue;
+            }
+            let found = self.connection.prepare_cached(AT_SEQ);
+            let found = found.and_then(|mut found| {
+                let event = found.query_row([seq], |row| Ok(self.read_unnamed(row)));
+                event.optional()
+            });
+            match found {
+                Ok(None) => {}
+                Ok(Some((at, event))) => {
+                    at.map(|at| missing.remove(&at));
+                    each(event)?;
+                }
+                Err(error) => lost.push(UnreadableEvent {
+                    seq: Some(seq.cast_unsigned()),
+                    ..UnreadableEvent::unknown(error.to_string())
+                }),
+            }
+        }
+        // They are the same events, as far as their streams are known.
+        lost.drain(..missing.len().min(lost.len()));
+        let missing = missing
+            .into_iter()
+            .map(|((nth, position), why)| UnreadableEvent {
+                stream: Some(self.streams[nth].name.clone()),
+                position: Some(position),
+                ..UnreadableEvent::unknown(why)
+            });
+        missing.chain(lost).map(Err).try_for_each(each)
+    }
+
+    /// An event that was found by its sequence number, and where its stream has it.
+    fn read_unnamed(&self, row: &Row<'_>) -> (Option<(usize, u64)>, Salvaged) {
+        let id = row.get::<_, i64>(STREAM_COLUMN).ok();
+        let nth = id.and_then(|id| self.streams.iter().position(|stream| stream.id == id));
+        let Some(nth) = nth else {
+            let unknown = UnreadableEvent {
+                seq: unsigned(row, SEQ_COLUMN),
+                position: unsigned(row, 0),
+                kind: row.get(4).ok(),
+                version: row.get(5).ok(),
+                ..UnreadableEvent::unknown("the stream to which it belongs is not known".to_owned())
+            };
+            return (None, Err(unknown));
+        };
+        let at = unsigned(row, 0).map(|position| (nth, position));
+        (at, read_event(&self.streams[nth].name, row))
+    }
+}
+
+/// The streams, as far as they can be read.
+fn read_streams(connection: &Connection) -> Vec<SalvagedStream> {
+    let mut streams = Vec::new();
+    let mut read = || -> Result<()> {
+        let mut names = connection.prepare(NAMES)?;
+        let mut rows = names.query([])?;
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            let count = connection.query_row(COUNT, [id], |row| Ok(unsigned(row, 0)));
+            streams.push(SalvagedStream {
+                id,
+                name: StreamId::from_stored(row.get::<_, String>(1)?),
+                count: count.ok().flatten(),
+                position: 0,
+                time: Timestamp::MIN,
+                waiting: None,
+            });
+        }
+        Ok(())
+    };
+    // Of a stream that is missing here, the events are named one by one.
+    read().ok();
+    streams
+}
+
+fn read_event(stream: &StreamId, row: &Row<'_>) -> Salvaged {
+    parse_record(stream.clone(), row).map_err(|error| UnreadableEvent {
+        seq: unsigned(row, SEQ_COLUMN),
+        stream: Some(stream.clone()),
+        position: unsigned(row, 0),
+        kind: row.get(4).ok(),
+        version: row.get(5).ok(),
+        what: error.to_string(),
+    })
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> Option<u64> {
+    u64::try_from(row.get::<_, i64>(column).ok()?).ok()
+}
