@@ -232,6 +232,7 @@ mod tests {
             "files migrate",
             "files convert --from sdlc --to task-file -o x",
             "store backup x",
+            "store rebuild",
             "store restore x",
             "hook install --agent claude",
             "hook uninstall --agent codex",

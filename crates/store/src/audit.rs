@@ -168,6 +168,8 @@ impl Audit {
         for stream in std::mem::take(&mut self.ends).into_keys() {
             self.report_damage(stream.to_string(), "its head is missing");
         }
+        // What follows is about views.
+        self.verdict.journal_damage = self.verdict.damage.len();
     }
 
     /// Whether rows can be compared: not when the meaning of an event is unknown.

@@ -8,13 +8,16 @@ use std::path::Path;
 use piton_core::name::NameRange;
 
 use crate::sqlite;
-use crate::store::{FaultKind, RestoreReport, Store, StoreFault, StoreOptions};
+use crate::store::{FaultKind, RebuildStep, RestoreReport, Store, StoreFault, StoreOptions};
 
 /// All back ends. The first one is that of an address without a scheme.
 static BACKENDS: [Backend; 1] = [sqlite::BACKEND];
 
 /// Opens the store at a place.
 type OpenStore = fn(&OsStr, StoreOptions) -> Result<Box<dyn Store>, StoreFault>;
+
+/// Makes the views of the store at a place anew.
+type RebuildStore = fn(&OsStr, &mut dyn FnMut(RebuildStep)) -> Result<RestoreReport, StoreFault>;
 
 /// How the stores of one kind are made, opened and restored. The place is what
 /// follows the scheme in the address.
@@ -30,6 +33,8 @@ pub(crate) struct Backend {
     pub(crate) open: OpenStore,
     /// See [`StoreAddress::restore`].
     pub(crate) restore: fn(&Path, &OsStr) -> Result<RestoreReport, StoreFault>,
+    /// See [`StoreAddress::rebuild`].
+    pub(crate) rebuild: RebuildStore,
 }
 
 /// Names a store: its kind, and where it lies.
@@ -100,6 +105,20 @@ impl StoreAddress {
     /// open, or when it cannot be written. Nothing is changed then.
     pub fn restore(&self, from: &Path) -> Result<RestoreReport, StoreFault> {
         (self.backend.restore)(from, &self.place)
+    }
+
+    /// Makes the views of the store anew from its journal, in another store that takes
+    /// its place; the present one is kept.
+    ///
+    /// # Errors
+    ///
+    /// When the journal itself is damaged, when any process has the store open, or when
+    /// it cannot be written. Nothing is changed then.
+    pub fn rebuild(
+        &self,
+        report: &mut dyn FnMut(RebuildStep),
+    ) -> Result<RestoreReport, StoreFault> {
+        (self.backend.rebuild)(&self.place, report)
     }
 }
 

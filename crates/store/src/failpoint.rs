@@ -31,6 +31,9 @@ pub const POINTS: &[&str] = &[
     "restore.verified",
     "restore.kept",
     "restore.renamed",
+    "rebuild.copied",
+    "rebuild.folded",
+    "rebuild.verified",
 ];
 
 /// Ends the process, as `kill -9` would, if a test asked for it at this point.

@@ -22,6 +22,7 @@ pub use memory::MemoryStore;
 pub use seal::LEASE_TTL_S;
 pub use sqlite::{SCHEMA_VERSION, SqliteStore};
 pub use store::{
-    CommitError, CommitOutcome, Cursor, Damage, FaultKind, LostEvents, RestoreReport, Store,
-    StoreAccess, StoreFault, StoreInfo, StoreOptions, StreamHead, UnreadableEvent, VerifyReport,
+    CommitError, CommitOutcome, Cursor, Damage, FaultKind, LostEvents, RebuildStep, RestoreReport,
+    Store, StoreAccess, StoreFault, StoreInfo, StoreOptions, StreamHead, UnreadableEvent,
+    VerifyReport,
 };

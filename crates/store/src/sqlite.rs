@@ -13,6 +13,7 @@ mod files;
 mod index;
 mod journal;
 mod load;
+mod rebuild;
 mod refold;
 mod row_groups;
 mod rows;
@@ -71,6 +72,7 @@ pub(crate) const BACKEND: Backend = Backend {
     create_if_missing: |place, naming| SqliteStore::create_if_missing(Path::new(place), naming),
     open: |place, options| Ok(Box::new(SqliteStore::open(Path::new(place), options)?)),
     restore: |from, place| SqliteStore::restore(from, Path::new(place)),
+    rebuild: |place, report| SqliteStore::rebuild(Path::new(place), report),
 };
 
 /// A store on SQLite, as one process has it open.
@@ -564,12 +566,16 @@ impl Store for SqliteStore {
             acknowledged.and_then(|head| head.find_loss(&connected.connection, now).ok().flatten());
         let mut report = verify::verify_database(&connected.connection, &self.place.db)?;
         report.lost = acknowledged::read_losses(&self.place);
-        report.damage.extend(loss.map(|loss| Damage {
-            place: "journal".to_owned(),
-            position: None,
-            kind: None,
-            what: loss.to_string(),
-        }));
+        if let Some(loss) = loss {
+            report.journal_damage += 1;
+            let damage = Damage {
+                place: "journal".to_owned(),
+                position: None,
+                kind: None,
+                what: loss.to_string(),
+            };
+            report.damage.insert(0, damage);
+        }
         Ok(report)
     }
 

@@ -250,14 +250,27 @@ pub struct StoreInfo {
     pub copy: bool,
 }
 
-/// What a restore did.
+/// What a rebuild does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RebuildStep {
+    /// Copies the events.
+    CopyJournal,
+    /// Folds them into the views.
+    FoldViews,
+    /// Verifies the copy.
+    Verify,
+    /// Puts it in the place of the store.
+    Exchange,
+}
+
+/// What a restore or a rebuild did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreReport {
     /// Where the store lies that is in place now.
     pub path: PathBuf,
     /// Where the store that was there before is kept; none when there was none.
     pub kept: Option<PathBuf>,
-    /// What was found in the backup.
+    /// What was found in the store that is in place now.
     pub verdict: VerifyReport,
 }
 
@@ -424,10 +437,13 @@ pub struct VerifyReport {
     pub rows: u64,
     /// How many events have no body any more.
     pub tombstones: u64,
-    /// Everything that is wrong, worst first within a stream.
+    /// Everything that is wrong, worst first within a stream; of the journal first.
     pub damage: Vec<Damage>,
     /// Which acknowledged events writers found gone, oldest first.
     pub lost: Vec<LostEvents>,
+    /// How much of it is in the journal itself. Without any, the rest can be made anew.
+    #[serde(skip)]
+    pub journal_damage: usize,
 }
 
 /// Events that were acknowledged and are not in the journal: the write-ahead log was

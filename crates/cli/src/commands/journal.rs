@@ -177,6 +177,10 @@ fn show_verdict(verdict: &VerifyReport, _: &World, output: &mut CliOutput) {
             "{RED}{} among {checked}{RED:#}",
             format_count(verdict.damage.len(), "damage")
         ));
+        if verdict.journal_damage == 0 {
+            output.print_hint("nothing was changed; the events are whole: make the views anew with `piton store rebuild`, which keeps the present store beside the new one");
+            return;
+        }
         output.print_hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
     }
 }

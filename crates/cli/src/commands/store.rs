@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand};
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::model::amount::format_size;
-use piton_engine::verbs::store::{self, StoreInfo};
+use piton_engine::verbs::store::{self, RebuildStep, RebuiltStore, StoreInfo};
 use piton_engine::{CommandExit, Failure, World};
 
 use crate::invocation::{Invocation, TypedCommand};
@@ -29,6 +29,11 @@ enum StoreCommand {
         /// The file, which must not exist yet
         file: PathBuf,
     },
+    /// Make the views anew from the journal; the old store is kept
+    #[command(
+        after_help = "The command for a store whose views `piton journal verify` finds damaged. Events are\nnever changed; where they are damaged themselves, nothing is.\n\nExample:\n  piton store rebuild"
+    )]
+    Rebuild,
     /// Replace the store with a backup; the old one is kept
     #[command(after_help = "Example:\n  piton store restore ../auth-2026-01-15.db")]
     Restore {
@@ -38,7 +43,7 @@ enum StoreCommand {
 }
 
 impl TypedCommand for StoreArgs {
-    const ABOUT: &'static str = "Inspect, back up and restore the store";
+    const ABOUT: &'static str = "Inspect, back up, restore and rebuild the store";
     const AFTER_HELP: &'static str =
         "Examples:\n  piton store info\n  piton store backup ../auth.db";
 
@@ -48,6 +53,7 @@ impl TypedCommand for StoreArgs {
             StoreCommand::Backup { .. } => {
                 Permission::new("piton store backup", CommandAccess::Person)
             }
+            StoreCommand::Rebuild => Permission::new("piton store rebuild", CommandAccess::Person),
             StoreCommand::Restore { .. } => {
                 Permission::new("piton store restore", CommandAccess::Person)
             }
@@ -63,6 +69,15 @@ impl TypedCommand for StoreArgs {
                     output.print_note(&format!("wrote {}", copy.wrote.display()));
                 });
             }
+            StoreCommand::Rebuild => {
+                let output = &mut *call.output;
+                let rebuilt = store::rebuild(call.world, &mut |step| {
+                    if output.is_live() {
+                        output.show_live_line(describe_step(step));
+                    }
+                })?;
+                call.print(&rebuilt, show_rebuilt);
+            }
             StoreCommand::Restore { file } => {
                 let restored = store::restore(call.world, &file)?;
                 call.print(&restored, |restored, _, output| {
@@ -75,6 +90,27 @@ impl TypedCommand for StoreArgs {
             }
         }
         Ok(CommandExit::Done)
+    }
+}
+
+fn describe_step(step: RebuildStep) -> &'static str {
+    match step {
+        RebuildStep::CopyJournal => "copying the journal",
+        RebuildStep::FoldViews => "making the views anew",
+        RebuildStep::Verify => "verifying the copy",
+        RebuildStep::Exchange => "putting it in place",
+    }
+}
+
+fn show_rebuilt(rebuilt: &RebuiltStore, _: &World, output: &mut CliOutput) {
+    output.print_note(&format!(
+        "rebuilt {}: {}, {} of views",
+        rebuilt.store.display(),
+        format_count(rebuilt.events, "event"),
+        format_count(rebuilt.rows, "row")
+    ));
+    if let Some(kept) = &rebuilt.kept {
+        output.print_note(&format!("the former store is kept as {}", kept.display()));
     }
 }
 

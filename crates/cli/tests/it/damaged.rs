@@ -152,3 +152,36 @@ fn an_export_goes_on_behind_a_damaged_page() {
     );
     assert!(said.err.contains("malformed"), "{}", said.err);
 }
+
+#[test]
+fn views_that_contradict_the_journal_lead_to_a_rebuild() {
+    let scratch = journal(20);
+    sql(&scratch, "UPDATE entries SET body = 'x' WHERE position = 4");
+    let verdict = scratch.piton(&["journal", "verify"]);
+    assert_eq!(verdict.exit, 6);
+    assert!(
+        verdict.err.contains("`piton store rebuild`"),
+        "{}",
+        verdict.err
+    );
+    let said = scratch.piton(&["store", "rebuild"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains("20 events"), "{}", said.err);
+    assert!(said.err.contains("kept as"), "{}", said.err);
+    assert_eq!(scratch.piton(&["journal", "verify"]).exit, 0);
+    let again = scratch.json(&["store", "rebuild"]);
+    assert_eq!(again["events"], 20);
+    let kept = again["kept"].as_str().expect("it is kept");
+    assert!(std::fs::exists(kept).expect("readable"));
+    sql(&scratch, "UPDATE events SET body = '{' WHERE seq = 7");
+    let verdict = scratch.piton(&["journal", "verify"]);
+    assert!(!verdict.err.contains("rebuild"), "{}", verdict.err);
+    let refused = scratch.piton(&["store", "rebuild"]);
+    assert_eq!(refused.exit, 6, "{}", refused.err);
+    assert!(refused.err.contains("sessions, event 7"), "{}", refused.err);
+    assert!(
+        refused.err.contains("`piton journal export`"),
+        "{}",
+        refused.err
+    );
+}

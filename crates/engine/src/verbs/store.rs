@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use piton_store::StoreAccess;
-pub use piton_store::StoreInfo;
+pub use piton_store::{RebuildStep, StoreInfo};
 use serde::Serialize;
 
 use super::journal::missing_store_failure;
@@ -101,6 +101,46 @@ pub fn restore(world: &World, from: &Path) -> Result<RestoredStore, Failure> {
     Ok(RestoredStore {
         store: restored.path,
         kept: restored.kept,
+    })
+}
+
+/// What came of a rebuild.
+#[derive(Clone, Debug, Serialize)]
+pub struct RebuiltStore {
+    /// The store that is in place now.
+    #[serde(rename = "rebuilt")]
+    pub store: PathBuf,
+    /// Where the former one is kept.
+    pub kept: Option<PathBuf>,
+    /// How many events it has.
+    pub events: u64,
+    /// How many rows of views were made of them.
+    pub rows: u64,
+}
+
+crate::name_schema!(RebuiltStore, "piton.store.rebuild/1");
+
+/// Makes the views anew from the journal, in a store that takes the place of the
+/// present one, which is kept beside.
+///
+/// # Errors
+///
+/// When there is no store, when its journal is damaged, or when a process uses it.
+pub fn rebuild(
+    world: &World,
+    report: &mut dyn FnMut(RebuildStep),
+) -> Result<RebuiltStore, Failure> {
+    let project = Project::find(world, &world.cwd);
+    if !project.exists() {
+        return Err(missing_store_failure());
+    }
+    refuse_live(world, &project)?;
+    let rebuilt = project.store_address()?.rebuild(report)?;
+    Ok(RebuiltStore {
+        store: rebuilt.path,
+        kept: rebuilt.kept,
+        events: rebuilt.verdict.events,
+        rows: rebuilt.verdict.rows,
     })
 }
 

@@ -115,6 +115,19 @@ fn restore_locked(
     assign_writer_of_copy(new)?;
     flush_file(new)?;
     failpoint::point("restore.verified");
+    let kept = exchange_store(place, new)?;
+    Ok(RestoreReport {
+        path: place.db.clone(),
+        kept,
+        verdict,
+    })
+}
+
+/// Puts a finished file in the place of the store; where that is kept.
+pub(super) fn exchange_store(
+    place: &StorePaths,
+    new: &Path,
+) -> Result<Option<PathBuf>, StoreFault> {
     let present = close_current_store(place)?;
     let kept = match &present {
         CurrentStore::None => None,
@@ -133,14 +146,10 @@ fn restore_locked(
         // Only now may others open what lies there.
         drop(connection);
     }
-    Ok(RestoreReport {
-        path: place.db.clone(),
-        kept,
-        verdict,
-    })
+    Ok(kept)
 }
 
-fn in_use_fault(place: &StorePaths) -> StoreFault {
+pub(super) fn in_use_fault(place: &StorePaths) -> StoreFault {
     StoreFault::without_source(
         FaultKind::Io,
         format!("{} is in use by another process", place.db.display()),
@@ -241,7 +250,7 @@ fn retain_replaced_with_log(place: &StorePaths) -> Result<PathBuf, StoreFault> {
 }
 
 /// Copies a database, as of one moment, into a new file without a log.
-fn copy_database(from: &Path, new: &Path) -> Result<(), StoreFault> {
+pub(super) fn copy_database(from: &Path, new: &Path) -> Result<(), StoreFault> {
     let source = connect(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?.connection;
     check_version(&source, from)?;
     let copy = || {
@@ -262,13 +271,13 @@ fn copy_database(from: &Path, new: &Path) -> Result<(), StoreFault> {
     copy().map_err(|error| sqlite_fault("copy", from, error))
 }
 
-fn verify_database_file(db: &Path) -> Result<VerifyReport, StoreFault> {
+pub(super) fn verify_database_file(db: &Path) -> Result<VerifyReport, StoreFault> {
     let connected = connect(db, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     check_version(&connected.connection, db)?;
     verify::verify_database(&connected.connection, db)
 }
 
-fn remove_database_files(new: &Path) {
+pub(super) fn remove_database_files(new: &Path) {
     for end in ["", "-wal", "-shm", "-journal"] {
         let mut name = new.as_os_str().to_owned();
         name.push(end);

@@ -259,7 +259,8 @@ pub(super) fn create_if_missing(place: &StorePaths, naming: NameRange) -> Result
     Ok(true)
 }
 
-fn create_database(new: &Path, naming: NameRange) -> Result<(), StoreFault> {
+/// Makes a new database, flushed, in a file that is not there yet.
+pub(super) fn create_database(new: &Path, naming: NameRange) -> Result<(), StoreFault> {
     // SQLite fills an empty file, and gives its log the same mode.
     create_private_file(new)?;
     let create = |error| sqlite_fault("create", new, error);

@@ -68,7 +68,8 @@ fn child_that_does_everything() {
     let copy = dir.join("copy.db");
     store.backup(&copy).expect("it can be copied");
     drop(store);
-    SqliteStore::restore(&copy, &dir).expect("nobody else has it open");
+    SqliteStore::restore(&copy, &dir).expect("no process has it open");
+    SqliteStore::rebuild(&dir, &mut |_| ()).expect("no process has it open");
 }
 
 #[test]
@@ -131,6 +132,9 @@ fn death_at_every_failpoint_loses_nothing() {
     for point in failpoint::POINTS {
         check_death_at(point);
     }
+    // The same in a rebuild, which comes after the restore.
+    check_death_at("restore.kept:2");
+    check_death_at("restore.renamed:2");
 }
 
 #[test]
