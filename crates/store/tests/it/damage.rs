@@ -450,9 +450,12 @@ fn future_record(time: i64, previous: &[u8; 32]) -> piton_core::journal::Record 
     record
 }
 
+/// The events that were read: their streams and positions.
+type Positions = BTreeSet<(String, u64)>;
+
 /// What comes of reading the journal event by event: positions by stream, and what
 /// cannot be read.
-fn salvage(victim: &Victim) -> Option<(BTreeSet<(String, u64)>, Vec<UnreadableEvent>)> {
+fn salvage(victim: &Victim) -> Option<(Positions, Vec<UnreadableEvent>)> {
     let store = SqliteStore::open(victim.path(), StoreOptions::read_only()).ok()?;
     let (mut whole, mut unreadable) = (BTreeSet::new(), Vec::new());
     let read = store.salvage_journal(&mut |event| {
