@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::session::Session;
 use piton_engine::{CommandExit, Failure};
 
 use crate::invocation::{Invocation, TypedCommand};
@@ -31,6 +32,12 @@ Examples:
     }
 
     fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        // A client shows the words of a server that does not start; each tool would
+        // only fail later.
+        match Session::open_read_only(call.world, &call.world.cwd) {
+            Err(failure) if failure.code == "store.newer" => return Err(failure),
+            Ok(_) | Err(_) => {}
+        }
         // From here on stdout is the protocol's.
         piton_server::mcp::serve_stdio(call.world.clone(), self.item)?;
         Ok(CommandExit::Done)

@@ -185,3 +185,13 @@ fn views_that_contradict_the_journal_lead_to_a_rebuild() {
         refused.err
     );
 }
+
+#[test]
+fn an_mcp_server_does_not_start_on_a_newer_store() {
+    let scratch = journal(1);
+    assert_eq!(scratch.piton(&["mcp"]).exit, 0);
+    sql(&scratch, "PRAGMA user_version = 99");
+    let said = scratch.piton(&["mcp"]);
+    assert_eq!(said.exit, 6, "{}", said.err);
+    assert!(said.err.contains("[store.newer]"), "{}", said.err);
+}
