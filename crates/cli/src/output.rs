@@ -48,7 +48,7 @@ impl CliOutput {
     /// Prints data for people; without colours where stdout does not show them.
     pub(crate) fn print_data(&mut self, text: &str) -> OutputFlow {
         self.clear_live_line();
-        let clean = style::render_text(text, |text| bound_clean_text(text));
+        let clean = style::render_text(text, bound_clean_text);
         self.write_stdout(anstream::stdout().lock(), &clean)
     }
 
@@ -125,7 +125,7 @@ impl CliOutput {
     /// Says something that is not data.
     pub(crate) fn print_note(&mut self, text: &str) {
         self.clear_live_line();
-        let clean = style::render_text(text, |text| bound_clean_text(text));
+        let clean = style::render_text(text, bound_clean_text);
         write_stderr(&format!("{clean}\n"));
     }
 
@@ -158,7 +158,7 @@ impl CliOutput {
     pub(crate) fn print_findings(&mut self, findings: &Findings) {
         let text = problems::render(findings, terminal_width());
         self.clear_live_line();
-        write_stderr(&style::render_text(&text, |text| bound_clean_text(text)));
+        write_stderr(&style::render_text(&text, bound_clean_text));
     }
 
     /// Says why a command was not carried out.

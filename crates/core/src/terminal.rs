@@ -162,13 +162,15 @@ fn meaning_of_char(c: char, before: Option<char>) -> CharMeaning {
     if belongs { Plain } else { Hidden }
 }
 
-fn is_within(ranges: &[RangeInclusive<char>], c: char) -> bool {
+fn is_within(ranges: &CharRanges, c: char) -> bool {
     ranges.iter().any(|range| range.contains(&c))
 }
 
+type CharRanges = [RangeInclusive<char>];
+
 /// What Unicode 16 calls default-ignorable, with the separators of lines and paragraphs
 /// and the marks of annotations: each is nothing to see.
-const HIDDEN: &[RangeInclusive<char>] = &[
+const HIDDEN: &CharRanges = &[
     '\u{ad}'..='\u{ad}',
     '\u{34f}'..='\u{34f}',
     '\u{61c}'..='\u{61c}',
@@ -193,7 +195,7 @@ const HIDDEN: &[RangeInclusive<char>] = &[
 /// The rule looks at one character before, and so is simpler than the scripts are: it
 /// never hides anything in Latin, Greek or Cyrillic text, and each base has one at most.
 /// Flags of regions (England) are made of tags, and are written out.
-const BASES: &[(&[RangeInclusive<char>], &[RangeInclusive<char>])] = &[
+const BASES: &[(&CharRanges, &CharRanges)] = &[
     // Joiners: from Arabic to Myanmar, Khmer, Mongolian, and emoji.
     (
         &['\u{200c}'..='\u{200d}'],

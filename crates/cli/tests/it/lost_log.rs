@@ -24,6 +24,10 @@ fn count_events(scratch: &Scratch) -> u64 {
     info["events"].as_u64().expect("a number")
 }
 
+fn delete_log(log: &Path) {
+    fs::remove_file(log).expect("deleted");
+}
+
 fn truncate_log(log: &Path) {
     let bytes = fs::read(log).expect("the log");
     fs::write(log, &bytes[..bytes.len() / 2]).expect("cut");
@@ -38,8 +42,8 @@ fn flip_bytes_of_log(log: &Path) {
 
 #[test]
 fn acknowledged_events_that_go_with_the_log_are_named() {
-    let ways: [(&str, fn(&Path)); 3] = [
-        ("deleted", |log| fs::remove_file(log).expect("deleted")),
+    let ways = [
+        ("deleted", delete_log as fn(&Path)),
         ("cut", truncate_log),
         ("flipped", flip_bytes_of_log),
     ];
