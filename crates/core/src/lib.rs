@@ -44,6 +44,7 @@ pub mod checkout;
 pub mod claim;
 pub mod classify;
 pub mod command;
+pub mod contradiction;
 mod decide;
 pub mod decision;
 pub mod doctor;

@@ -186,6 +186,79 @@ fn views_that_contradict_the_journal_lead_to_a_rebuild() {
     );
 }
 
+/// A list of three stories, the first of which is done.
+fn list_with_one_done() -> Scratch {
+    let scratch = Scratch::new();
+    let story = |nth: u32| {
+        format!(
+            "{{\"id\": \"US-{nth}\", \"title\": \"story {nth}\", \"acceptanceCriteria\": [\"it is there\"], \"passes\": false}}"
+        )
+    };
+    let stories = [1, 2, 3].map(story).join(", ");
+    scratch.write(
+        "prd.json",
+        &format!(
+            "{{\"project\": \"yard\", \"branchName\": \"main\", \"userStories\": [{stories}]}}\n"
+        ),
+    );
+    scratch.agent("echo $PITON_ITEM >>worked");
+    let said = run_list(&scratch, &["--once"]);
+    assert_eq!(said.exit, 5, "{}", said.err);
+    scratch
+}
+
+fn run_list(scratch: &Scratch, more: &[&str]) -> Said {
+    let run = [
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
+    scratch.piton(&[&run[..], more].concat())
+}
+
+/// It said that all is done, and began no other item.
+#[test]
+fn a_run_whose_rows_cannot_be_true_is_not_worked_on() {
+    for (damage, told) in [
+        (
+            "UPDATE runs SET body = json_set(body, '$.open_roots', 0)",
+            "counts 0 open items at the top, and there are 2",
+        ),
+        (
+            "DELETE FROM items WHERE node = 'US-3'",
+            "counts 2 open items at the top, and there are 1",
+        ),
+        (
+            "UPDATE items SET body = json_set(body, '$.state', 'ready') WHERE node = 'US-1'",
+            "counts 2 open items at the top, and there are 3",
+        ),
+        (
+            "UPDATE items SET body = json_set(body, '$.children', 1) WHERE node = 'US-2'",
+            "the row of `US-2` counts 1 items below it",
+        ),
+        (
+            "UPDATE items SET node = 'US-9/a', body = json_set(body, '$.node', 'US-9/a') WHERE node = 'US-1'",
+            "items stand below `US-9`, which has no row",
+        ),
+    ] {
+        let scratch = list_with_one_done();
+        sql(&scratch, damage);
+        let said = run_list(&scratch, &[]);
+        assert_eq!(said.exit, 6, "{damage}: {}{}", said.out, said.err);
+        assert!(said.err.contains(told), "{damage}: {}", said.err);
+        assert!(said.err.contains("`piton store rebuild`"), "{}", said.err);
+        assert_eq!(scratch.read("worked"), "US-1\n", "{damage}");
+        let rebuilt = scratch.piton(&["store", "rebuild"]);
+        assert_eq!(rebuilt.exit, 0, "{damage}: {}", rebuilt.err);
+        let said = run_list(&scratch, &[]);
+        assert_eq!(said.exit, 0, "{damage}: {}", said.err);
+        assert_eq!(scratch.read("worked"), "US-1\nUS-2\nUS-3\n", "{damage}");
+    }
+}
+
 #[test]
 fn an_mcp_server_does_not_start_on_a_newer_store() {
     let scratch = journal(1);

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use piton_core::command::EditAuthor;
+use piton_core::contradiction::find_contradiction;
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::flags::RunFlags;
 use piton_core::plan::PlannedItem;
@@ -229,7 +230,12 @@ fn work_under_lock(
     if let PreparedRun::Known(row) = &prepared {
         refuse_rest(session, row)?;
     }
-    let worktree = inspect_worktree(session, request, &prepared, &*agent.program)?;
+    let run = prepared.run_id();
+    let items = session.load(&[Need::Run(run), Need::Tree(run)])?.tables;
+    refuse_contradiction(&items, run)?;
+    let worktree = prepared.worktree_order(&session.project, request, Some(&items))?;
+    drop(items);
+    check_program_in_worktree(worktree.as_ref(), request, &*agent.program)?;
     let main = session.project.clone();
     let project = worktree
         .as_ref()
@@ -328,23 +334,33 @@ fn resolve_chosen_agent(world: &World, asked: &RequestContext<'_>) -> Result<Cho
     })
 }
 
-/// The worktree that a run wants or has. It has to have the program of the agent, where
-/// that is named by a path below it.
-fn inspect_worktree(
-    session: &Session<'_>,
+/// Refuses a run whose rows cannot be true: it would end with items that were never
+/// reached.
+fn refuse_contradiction(items: &Tables, run: RunId) -> Result<(), Failure> {
+    let Some(what) = find_contradiction(items, run) else {
+        return Ok(());
+    };
+    let name = items.run(run).map_or("", |row| row.name.as_str());
+    let what = format!("the views of run `{name}` are damaged: {what}");
+    Err(Failure::new("store.damaged", what).with_hint(
+        "`piton journal verify` says whether the events are whole; `piton store rebuild` makes the views of them anew",
+    ))
+}
+
+/// The worktree that a run wants or has needs the program of the agent, where that is
+/// named by a path below it.
+fn check_program_in_worktree(
+    worktree: Option<&RunWorktree>,
     request: &RunRequest,
-    prepared: &PreparedRun,
     program: &dyn Agent,
-) -> Result<Option<RunWorktree>, Failure> {
-    let items = session.load(&[Need::Tree(prepared.run_id())])?.tables;
-    let worktree = prepared.worktree_order(&session.project, request, Some(&items))?;
+) -> Result<(), Failure> {
     let order = agents::preflight_options(request.model.as_deref());
-    if let Some(worktree) = &worktree
+    if let Some(worktree) = worktree
         && let Some(program) = agents::relative_program(program, &order)?
     {
         worktree.refuse_missing_program(&program)?;
     }
-    Ok(worktree)
+    Ok(())
 }
 
 /// Cleans up after the dead runners of the runs that give way to this one.
