@@ -35,7 +35,7 @@ struct RedactionRule {
 enum HintSuffix {
     /// At least so many characters of visible ASCII, blanks before them or not.
     Run(usize),
-    /// `=` or `:`, a quotation mark or blanks before it or not.
+    /// `=` or `:`, or what may be one in a URL, a quotation mark (escaped any number of times) or blanks before it or not.
     Assignment,
     /// An `@` before the next blank.
     Login,
@@ -51,10 +51,9 @@ impl HintSuffix {
                 run.take_while(u8::is_ascii_graphic).take(least).count() == least
             }
             Self::Assignment => rest
-                .strip_prefix(['"', '\''])
-                .unwrap_or(rest)
+                .trim_start_matches(['"', '\'', '\\'])
                 .trim_start()
-                .starts_with(['=', ':']),
+                .starts_with(['=', ':', '%']),
             Self::Login => {
                 let mut word = rest.chars().take_while(|c| !c.is_whitespace());
                 word.any(|c| c == '@')
@@ -81,7 +80,7 @@ const RULES: &[RedactionRule] = &[
         name: "private-key",
         hints: &["-----begin"],
         after: HintSuffix::Anything,
-        form: r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----(?P<secret>.*?)(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)",
+        form: r#"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----(\\+[nr]|\s)*(?P<secret>[^"'<>]*?)(\\+[nr]|\s)*(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\\*["'<>]|\z)"#,
     },
     RedactionRule {
         name: "github-token",
@@ -97,9 +96,12 @@ const RULES: &[RedactionRule] = &[
     },
     RedactionRule {
         name: "gitlab-token",
-        hints: &["glpat-", "gldt-", "glrt-"],
+        hints: &[
+            "glpat-", "gldt-", "glrt-", "glcbt-", "glft-", "glagent-", "glptt-", "glsoat-",
+            "glimt-",
+        ],
         after: HintSuffix::Run(20),
-        form: r"\bgl(pat|dt|rt)-[A-Za-z0-9_\-]{20,}",
+        form: r"\bgl(pat|dt|rt|cbt|ft|agent|ptt|soat|imt)-[A-Za-z0-9_\-]{20,}",
     },
     RedactionRule {
         name: "anthropic-key",
@@ -204,6 +206,282 @@ const RULES: &[RedactionRule] = &[
         form: r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}",
     },
     RedactionRule {
+        name: "aws-bedrock-key",
+        hints: &["absk"],
+        after: HintSuffix::Run(100),
+        form: r"\bABSK[A-Za-z0-9+/]{100,}=*",
+    },
+    RedactionRule {
+        name: "google-refresh-token",
+        hints: &["1//0"],
+        after: HintSuffix::Run(40),
+        form: r"\b1//0[A-Za-z0-9_\-]{40,}",
+    },
+    RedactionRule {
+        name: "google-client-secret",
+        hints: &["gocspx-"],
+        after: HintSuffix::Run(28),
+        form: r"\bGOCSPX-[A-Za-z0-9_\-]{28,}",
+    },
+    RedactionRule {
+        name: "rubygems-key",
+        hints: &["rubygems_"],
+        after: HintSuffix::Run(48),
+        form: r"\brubygems_[a-f0-9]{48}\b",
+    },
+    RedactionRule {
+        name: "docker-token",
+        hints: &["dckr_pat_", "dckr_oat_"],
+        after: HintSuffix::Run(24),
+        form: r"\bdckr_(pat|oat)_[A-Za-z0-9_\-]{24,}",
+    },
+    RedactionRule {
+        name: "mailgun-key",
+        hints: &["key-"],
+        after: HintSuffix::Run(32),
+        form: r"\bkey-[a-f0-9]{32}\b",
+    },
+    RedactionRule {
+        name: "notion-token",
+        hints: &["ntn_", "secret_"],
+        after: HintSuffix::Run(40),
+        form: r"\b(ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}\b)",
+    },
+    RedactionRule {
+        name: "shopify-token",
+        hints: &["shpat_", "shpss_", "shpca_", "shppa_"],
+        after: HintSuffix::Run(32),
+        form: r"\bshp(at|ss|ca|pa)_[A-Fa-f0-9]{32}\b",
+    },
+    RedactionRule {
+        name: "telegram-token",
+        hints: &[":aa"],
+        after: HintSuffix::Run(33),
+        form: r"[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}",
+    },
+    RedactionRule {
+        name: "twilio-key",
+        hints: &["sk"],
+        after: HintSuffix::Run(32),
+        form: r"\bSK[a-f0-9]{32}\b",
+    },
+    RedactionRule {
+        name: "vault-token",
+        hints: &["hvs.", "hvb.", "hvr."],
+        after: HintSuffix::Run(24),
+        form: r"\bhv[sbr]\.[A-Za-z0-9_\-]{24,}",
+    },
+    RedactionRule {
+        name: "azure-client-secret",
+        hints: &["q~"],
+        after: HintSuffix::Run(31),
+        form: r"[A-Za-z0-9_~.\-]{3}[0-9]Q~[A-Za-z0-9_~.\-]{31,34}",
+    },
+    RedactionRule {
+        name: "azure-signature",
+        hints: &["sig="],
+        after: HintSuffix::Run(40),
+        form: r"[?&]sig=(?P<secret>[A-Za-z0-9%+/_\-]{40,}=*)",
+    },
+    RedactionRule {
+        name: "discord-webhook",
+        hints: &["/api/webhooks/"],
+        after: HintSuffix::Run(60),
+        form: r"/api/webhooks/[0-9]+/(?P<secret>[A-Za-z0-9_\-]{60,})",
+    },
+    RedactionRule {
+        name: "doppler-token",
+        hints: &["dp.st.", "dp.pt.", "dp.ct.", "dp.sa."],
+        after: HintSuffix::Run(40),
+        form: r"\bdp\.(st|pt|ct|sa)\.([a-z0-9_\-]+\.)?[A-Za-z0-9]{40,}",
+    },
+    RedactionRule {
+        name: "figma-token",
+        hints: &["figd_"],
+        after: HintSuffix::Run(40),
+        form: r"\bfigd_[A-Za-z0-9_\-]{40,}",
+    },
+    RedactionRule {
+        name: "grafana-token",
+        hints: &["glsa_", "glc_"],
+        after: HintSuffix::Run(32),
+        form: r"\b(glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|glc_[A-Za-z0-9+/]{32,}=*)",
+    },
+    RedactionRule {
+        name: "sentry-token",
+        hints: &["sntrys_", "sntryu_"],
+        after: HintSuffix::Run(50),
+        form: r"\b(sntrys_[A-Za-z0-9+/=_\-]{50,}|sntryu_[a-f0-9]{64}\b)",
+    },
+    RedactionRule {
+        name: "sentry-dsn",
+        hints: &["://"],
+        after: HintSuffix::Run(32),
+        form: r"://(?P<secret>[a-f0-9]{32})@[A-Za-z0-9.\-]*sentry\.io/",
+    },
+    RedactionRule {
+        name: "newrelic-key",
+        hints: &["nrak-", "nrjs-", "nrii-", "nrra-"],
+        after: HintSuffix::Run(19),
+        form: r"\bNR(AK|JS|II|RA)-[A-Za-z0-9_\-]{19,}",
+    },
+    RedactionRule {
+        name: "square-token",
+        hints: &["sq0atp-", "sq0csp-"],
+        after: HintSuffix::Run(22),
+        form: r"\bsq0(atp|csp)-[A-Za-z0-9_\-]{22,}",
+    },
+    RedactionRule {
+        name: "facebook-token",
+        hints: &["eaa"],
+        after: HintSuffix::Run(60),
+        form: r"\bEAA(A[A-Za-z0-9_\-]{59,}|[A-Za-z0-9]{90,})",
+    },
+    RedactionRule {
+        name: "postman-key",
+        hints: &["pmak-"],
+        after: HintSuffix::Run(59),
+        form: r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}\b",
+    },
+    RedactionRule {
+        name: "pulumi-token",
+        hints: &["pul-"],
+        after: HintSuffix::Run(40),
+        form: r"\bpul-[a-f0-9]{40}\b",
+    },
+    RedactionRule {
+        name: "supabase-key",
+        hints: &["sbp_", "sb_secret_"],
+        after: HintSuffix::Run(31),
+        form: r"\b(sbp_[a-f0-9]{40}\b|sb_secret_[A-Za-z0-9_\-]{31,})",
+    },
+    RedactionRule {
+        name: "fly-token",
+        hints: &["fm2_", "fo1_"],
+        after: HintSuffix::Run(40),
+        form: r"\b(fm2_[A-Za-z0-9+/]{40,}=*|fo1_[A-Za-z0-9_\-]{40,})",
+    },
+    RedactionRule {
+        name: "airtable-token",
+        hints: &["pat"],
+        after: HintSuffix::Run(79),
+        form: r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}\b",
+    },
+    RedactionRule {
+        name: "atlassian-token",
+        hints: &["atatt3", "atbb"],
+        after: HintSuffix::Run(32),
+        form: r"\b(ATATT3[A-Za-z0-9_\-=]{100,}|ATBB[A-Za-z0-9]{32}\b)",
+    },
+    RedactionRule {
+        name: "dropbox-token",
+        hints: &["sl.b"],
+        after: HintSuffix::Run(60),
+        form: r"\bsl\.B[A-Za-z0-9_\-]{60,}",
+    },
+    RedactionRule {
+        name: "replicate-token",
+        hints: &["r8_"],
+        after: HintSuffix::Run(37),
+        form: r"\br8_[A-Za-z0-9]{37}\b",
+    },
+    RedactionRule {
+        name: "groq-key",
+        hints: &["gsk_"],
+        after: HintSuffix::Run(52),
+        form: r"\bgsk_[A-Za-z0-9]{52}\b",
+    },
+    RedactionRule {
+        name: "xai-key",
+        hints: &["xai-"],
+        after: HintSuffix::Run(70),
+        form: r"\bxai-[A-Za-z0-9]{70,}",
+    },
+    RedactionRule {
+        name: "perplexity-key",
+        hints: &["pplx-"],
+        after: HintSuffix::Run(40),
+        form: r"\bpplx-[A-Za-z0-9]{40,}",
+    },
+    RedactionRule {
+        name: "netlify-token",
+        hints: &["nfp_"],
+        after: HintSuffix::Run(36),
+        form: r"\bnfp_[A-Za-z0-9]{36,}",
+    },
+    RedactionRule {
+        name: "terraform-token",
+        hints: &[".atlasv1."],
+        after: HintSuffix::Run(60),
+        form: r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_\-]{60,}",
+    },
+    RedactionRule {
+        name: "jfrog-token",
+        hints: &["akc", "cmvmdgtu"],
+        after: HintSuffix::Run(56),
+        form: r"\b(AKC[A-Za-z0-9]{68,}|cmVmdGtu[A-Za-z0-9]{56,})",
+    },
+    RedactionRule {
+        name: "sonar-token",
+        hints: &["sqp_", "squ_", "sqa_"],
+        after: HintSuffix::Run(40),
+        form: r"\bsq[pua]_[a-f0-9]{40}\b",
+    },
+    RedactionRule {
+        name: "buildkite-token",
+        hints: &["bkua_", "bkat_"],
+        after: HintSuffix::Run(40),
+        form: r"\bbk(ua|at)_[A-Za-z0-9]{40,}",
+    },
+    RedactionRule {
+        name: "planetscale-token",
+        hints: &["pscale_"],
+        after: HintSuffix::Run(35),
+        form: r"\bpscale_(tkn|pw|oauth)_[A-Za-z0-9_\-.=]{32,}",
+    },
+    RedactionRule {
+        name: "sendinblue-key",
+        hints: &["xkeysib-"],
+        after: HintSuffix::Run(81),
+        form: r"\bxkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}\b",
+    },
+    RedactionRule {
+        name: "dynatrace-token",
+        hints: &["dt0c01."],
+        after: HintSuffix::Run(89),
+        form: r"\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}\b",
+    },
+    RedactionRule {
+        name: "onepassword-token",
+        hints: &["ops_eyj"],
+        after: HintSuffix::Run(100),
+        form: r"\bops_eyJ[A-Za-z0-9+/]{100,}=*",
+    },
+    RedactionRule {
+        name: "sourcegraph-token",
+        hints: &["sgp_"],
+        after: HintSuffix::Run(40),
+        form: r"\bsgp_([a-f0-9]{16}_)?[a-f0-9]{40}\b",
+    },
+    RedactionRule {
+        name: "clojars-token",
+        hints: &["clojars_"],
+        after: HintSuffix::Run(60),
+        form: r"\bCLOJARS_[a-f0-9]{60}\b",
+    },
+    RedactionRule {
+        name: "alibaba-key",
+        hints: &["ltai"],
+        after: HintSuffix::Run(20),
+        form: r"\bLTAI[A-Za-z0-9]{20}\b",
+    },
+    RedactionRule {
+        name: "contentful-token",
+        hints: &["cfpat-"],
+        after: HintSuffix::Run(43),
+        form: r"\bCFPAT-[A-Za-z0-9_\-]{43}",
+    },
+    RedactionRule {
         name: "jwt",
         hints: &["eyj"],
         after: HintSuffix::Run(25),
@@ -228,10 +506,81 @@ const RULES: &[RedactionRule] = &[
         form: r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s:/@]*:(?P<secret>[^\s:/@]{3,})@",
     },
     RedactionRule {
-        name: "assigned-secret",
-        hints: &["key", "token", "secret", "password", "passwd", "credential"],
+        name: "cookie",
+        hints: &["cookie"],
         after: HintSuffix::Assignment,
-        form: r#"(?i)\b[A-Za-z0-9_.\-]*(api[_\-]?key|access[_\-]?key|secret[_\-]?key|private[_\-]?key|auth[_\-]?token|access[_\-]?token|refresh[_\-]?token|client[_\-]?secret|password|passwd|secret|token|credential)["']?\s*(=|:=|:|=>)\s*["']?(?P<secret>[A-Za-z0-9+/_\-.=!@$%^&*~]{12,})"#,
+        form: r#"(?i)\b(set-)?cookie:\s*[^=;\s"\\]+=(?P<secret>[^;\s"\\]{12,})"#,
+    },
+    RedactionRule {
+        name: "curl-password",
+        hints: &["curl "],
+        after: HintSuffix::Anything,
+        form: r#"\bcurl\s[^\n]*?(-u|--user)[ =]\\*["']?[^\s:"'\\]+:(?P<secret>[^\s"'\\]{6,})"#,
+    },
+    RedactionRule {
+        name: "mysql-password",
+        hints: &["mysql"],
+        after: HintSuffix::Anything,
+        form: r#"\bmysql(dump|admin)?\s[^\n]*?\s?-p(?P<secret>[^\s"'\\]{6,})"#,
+    },
+    RedactionRule {
+        name: "netrc-password",
+        hints: &["login "],
+        after: HintSuffix::Run(1),
+        form: r#"\blogin\s+\S+\s+password\s+(?P<secret>[^\s"'\\]{6,})"#,
+    },
+    RedactionRule {
+        name: "assigned-secret",
+        hints: &["--password", "--passwd", "--token", "--secret", "--api-key"],
+        after: HintSuffix::Run(8),
+        form: r#"--(password|passwd|token|secret|api-key)[ =]\\*["']?(?P<secret>[A-Za-z0-9+/_\-.=!@$%^&*~]{8,})"#,
+    },
+    RedactionRule {
+        name: "assigned-secret",
+        hints: &[
+            "<password>",
+            "<passphrase>",
+            "<secret>",
+            "<token>",
+            "<apikey>",
+        ],
+        after: HintSuffix::Run(8),
+        form: r"(?i)<(password|passphrase|secret|token|apikey)>(?P<secret>[^<\s]{8,})</",
+    },
+    RedactionRule {
+        name: "assigned-secret",
+        hints: &["define("],
+        after: HintSuffix::Anything,
+        form: r#"(?i)\bdefine\(\s*\\*["'][A-Z0-9_]*(PASSWORD|KEY|SALT|SECRET|TOKEN)\\*["']\s*,\s*\\*["'](?P<secret>[^\s"'\\]{8,})"#,
+    },
+    RedactionRule {
+        name: "assigned-secret",
+        hints: &[
+            "password",
+            "passwd",
+            "passphrase",
+            "pwd",
+            "_pw",
+            "_pat",
+            "_dsn",
+        ],
+        after: HintSuffix::Assignment,
+        form: r#"(?i)(password|passwd|passphrase|pwd|_pw|_pat|_dsn)(\\*["']|%2[27]\x1f?)?(\s|%20\x1f?)*(=|:=|:|=>|%3[AD]\x1f?)(\s|%20\x1f?)*(\\*["']|%2[27]\x1f?)?(?P<secret>[A-Za-z0-9+/_\-.=!@$^*~]{8,})"#,
+    },
+    RedactionRule {
+        name: "assigned-secret",
+        hints: &[
+            "key",
+            "token",
+            "secret",
+            "password",
+            "passwd",
+            "passphrase",
+            "pwd",
+            "credential",
+        ],
+        after: HintSuffix::Assignment,
+        form: r#"(?i)\b[A-Za-z0-9_.\-]*(api[_\-]?key|access[_\-]?key|secret[_\-]?key|private[_\-]?key|account[_\-]?key|signing[_\-]?key|admin[_\-]?key|auth[_\-]?token|access[_\-]?token|refresh[_\-]?token|client[_\-]?secret|password|passwd|passphrase|pwd|secret|token|credential)(\\*["']|%2[27]\x1f?)?(\s|%20\x1f?)*(=|:=|:|=>|%3[AD]\x1f?)(\s|%20\x1f?)*(\\*["']|%2[27]\x1f?)?(?P<secret>[A-Za-z0-9+/_\-.=!@$%^&*~]{12,})"#,
     },
 ];
 
@@ -325,17 +674,22 @@ fn hint_automaton() -> &'static (AhoCorasick, Vec<usize>) {
 /// Whether a variable of that name is taken to hold a secret.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
-    const ENDS: [&str; 9] = [
-        "KEY",
-        "KEYS",
+    const ENDS: [&str; 13] = [
         "TOKEN",
         "TOKENS",
         "SECRET",
         "SECRETS",
         "PASSWORD",
         "PASSWD",
+        "PASSPHRASE",
         "CREDENTIALS",
+        "APIKEY",
+        "ACCESSKEY",
+        "SECRETKEY",
+        "PRIVATEKEY",
+        "ACCOUNTKEY",
     ];
+    const LAST_WORDS: [&str; 8] = ["KEY", "KEYS", "PW", "PWD", "PAT", "DSN", "AUTH", "PASS"];
     const WITHIN: [&str; 6] = [
         "_TOKEN_",
         "_SECRET_",
@@ -345,7 +699,11 @@ pub fn is_secret_name(name: &str) -> bool {
         "SECRET_",
     ];
     let name = name.to_ascii_uppercase();
-    ENDS.iter().any(|end| name.ends_with(end)) || WITHIN.iter().any(|part| name.contains(part))
+    let last = name.rsplit(|c: char| !c.is_ascii_alphanumeric()).next();
+    ENDS.iter().any(|end| name.ends_with(end))
+        || WITHIN.iter().any(|part| name.contains(part))
+        || last.is_some_and(|last| LAST_WORDS.contains(&last))
+        || name.starts_with("SIGNING_")
 }
 
 /// Values shorter than this say too little to be told from ordinary words.
@@ -359,7 +717,7 @@ fn escape_json(value: &str) -> String {
 /// Stands between an escape and the word behind it, while secrets are looked for.
 const PART: char = '\u{1f}';
 
-/// The text with [`PART`] behind each escape that a word follows: `\n`, `\u001b`,
+/// The text with [`PART`] behind each escape that a word follows: `\n`, `\u001b`, `%20`,
 /// and the sequences that colour a terminal, raw or in JSON. None where there
 /// is no such place, or the mark stands in the text already.
 fn separate_escapes(text: &str) -> Option<String> {
@@ -369,7 +727,7 @@ fn separate_escapes(text: &str) -> Option<String> {
     while let Some(offset) = bytes
         .get(at..)?
         .iter()
-        .position(|b| matches!(b, b'\\' | 0x1b))
+        .position(|b| matches!(b, b'\\' | b'%' | 0x1b))
     {
         let begin = at + offset;
         let end = find_escape_end(bytes, begin);
@@ -401,6 +759,11 @@ fn find_escape_end(bytes: &[u8], begin: usize) -> Option<usize> {
     };
     let behind = match bytes.get(begin)? {
         0x1b => Some(begin + 1),
+        b'%' => {
+            let digits = bytes.get(begin + 1..begin + 3)?;
+            let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
+            return is_hex.then_some(begin + 3);
+        }
         _ => is_escape(begin),
     };
     if let Some(behind) = behind.filter(|behind| bytes.get(*behind) == Some(&b'[')) {
@@ -618,7 +981,10 @@ fn apply_rule(index: usize, text: &str) -> Option<String> {
     let mut copied = 0;
     for found in compiled_rule(index).captures_iter(text) {
         let secret = found.name("secret").or_else(|| found.get(0))?;
-        if secret.as_str().starts_with("[redacted:") || is_placeholder(index, secret.as_str()) {
+        if secret.is_empty()
+            || secret.as_str().starts_with("[redacted:")
+            || is_placeholder(index, secret.as_str())
+        {
             continue;
         }
         out.push_str(&text[copied..secret.start()]);
@@ -632,12 +998,53 @@ fn apply_rule(index: usize, text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The rule for assigned values is the only one without a form of its own: a
-/// word, a path or a variable after `token:` is prose or code, not a secret.
+/// What stands where a secret belongs, in documentation and in templates.
+const PLACEHOLDERS: [&str; 11] = [
+    "example",
+    "xxxx",
+    "your_",
+    "your-",
+    "changeme",
+    "change_me",
+    "change-me",
+    "${",
+    "$(",
+    "{{",
+    "<",
+];
+/// Passwords that everyone knows, in the addresses of tests.
+const KNOWN_PASSWORDS: [&str; 7] = [
+    "password", "postgres", "guest", "root", "admin", "secret", "user",
+];
+
+/// Whether a value only holds the place of a secret. The rules for assigned values have
+/// no form of their own: a word, a path or a variable after `token:` is prose or code.
 fn is_placeholder(index: usize, value: &str) -> bool {
-    RULES[index].name == "assigned-secret"
-        && !(value.chars().any(|c| c.is_ascii_digit())
-            && value.chars().any(|c| c.is_ascii_alphabetic()))
+    let lower = value.to_ascii_lowercase();
+    if PLACEHOLDERS.iter().any(|part| lower.contains(part)) {
+        return true;
+    }
+    match RULES[index].name {
+        "assigned-secret" => {
+            let is_path = value.starts_with(['.', '/']) || lower.ends_with(".pem");
+            let has = |is: fn(&char) -> bool| value.chars().any(|c| is(&c));
+            is_path
+                || is_member_of_code(value)
+                || !(has(char::is_ascii_digit) && has(char::is_ascii_alphabetic))
+        }
+        "url-password" => KNOWN_PASSWORDS.contains(&lower.as_str()),
+        _ => false,
+    }
+}
+
+/// Whether a value reads as `self.next_token2`.
+fn is_member_of_code(value: &str) -> bool {
+    let is_name = |part: &str| {
+        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_letter = |c: char| c.is_ascii_lowercase() || c == '_';
+        !word.is_empty() && word.chars().all(is_letter) && part.len() - word.len() <= 2
+    };
+    value.contains('.') && value.split('.').all(is_name)
 }
 
 #[cfg(test)]
@@ -811,7 +1218,7 @@ mod tests {
     fn a_private_key_goes_also_when_its_end_is_cut_off() {
         check(
             "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc",
-            "-----BEGIN RSA PRIVATE KEY-----[redacted:private-key]",
+            "-----BEGIN RSA PRIVATE KEY-----\n[redacted:private-key]",
         );
     }
 

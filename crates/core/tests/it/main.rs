@@ -32,6 +32,7 @@ mod pointer;
 mod pull_requests;
 mod recall;
 mod recovering;
+mod redaction;
 mod remembering;
 mod repositories;
 mod requests;
