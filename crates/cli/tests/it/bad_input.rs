@@ -648,7 +648,7 @@ fn a_file_that_was_cut_short_is_whole_again_with_the_next_command() {
 
 #[test]
 fn a_secret_that_somebody_wrote_stays_in_the_file_and_out_of_the_journal() {
-    const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
+    const SECRET: &str = concat!("AKIA", "IOSFODNN7QWERTYU");
     let sign = format!(
         "# Guardrails\n\n### Sign: Key\n- **Trigger**: always\n- **Instruction**: use {SECRET}\n"
     );
