@@ -257,7 +257,7 @@ const RULES: &[RedactionRule] = &[
         name: "telegram-token",
         hints: &[":aa"],
         after: HintSuffix::Run(33),
-        form: r"[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}",
+        form: r"(^|[^A-Za-z0-9\\])(?P<secret>[0-9]{8,10}:AA[A-Za-z0-9_\-]{33})",
     },
     RedactionRule {
         name: "twilio-key",
@@ -275,7 +275,7 @@ const RULES: &[RedactionRule] = &[
         name: "azure-client-secret",
         hints: &["q~"],
         after: HintSuffix::Run(31),
-        form: r"[A-Za-z0-9_~.\-]{3}[0-9]Q~[A-Za-z0-9_~.\-]{31,34}",
+        form: r"(^|[^A-Za-z0-9\\])(?P<secret>[A-Za-z0-9_~.\-]{3}[0-9]Q~[A-Za-z0-9_~.\-]{31,34})",
     },
     RedactionRule {
         name: "azure-signature",
@@ -413,7 +413,7 @@ const RULES: &[RedactionRule] = &[
         name: "terraform-token",
         hints: &[".atlasv1."],
         after: HintSuffix::Run(60),
-        form: r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_\-]{60,}",
+        form: r"(^|[^A-Za-z0-9\\])(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_\-]{60,})",
     },
     RedactionRule {
         name: "jfrog-token",
@@ -503,7 +503,7 @@ const RULES: &[RedactionRule] = &[
         name: "url-password",
         hints: &["://"],
         after: HintSuffix::Login,
-        form: r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s:/@]*:(?P<secret>[^\s:/@]{3,})@",
+        form: r#"[A-Za-z][A-Za-z0-9+.\-]*://[^\s:/@]*:(?P<secret>[^\s:/@"\\]{3,})@"#,
     },
     RedactionRule {
         name: "cookie",
@@ -515,7 +515,7 @@ const RULES: &[RedactionRule] = &[
         name: "curl-password",
         hints: &["curl "],
         after: HintSuffix::Anything,
-        form: r#"\bcurl\s[^\n]*?(-u|--user)[ =]\\*["']?[^\s:"'\\]+:(?P<secret>[^\s"'\\]{6,})"#,
+        form: r#"\bcurl\s[^\n]*?(-u|--user)[ =](\\*["'])?[^\s:"'\\]+:(?P<secret>[^\s"'\\]{6,})"#,
     },
     RedactionRule {
         name: "mysql-password",
@@ -533,7 +533,7 @@ const RULES: &[RedactionRule] = &[
         name: "assigned-secret",
         hints: &["--password", "--passwd", "--token", "--secret", "--api-key"],
         after: HintSuffix::Run(8),
-        form: r#"--(password|passwd|token|secret|api-key)[ =]\\*["']?(?P<secret>[A-Za-z0-9+/_\-.=!@$%^&*~]{8,})"#,
+        form: r#"--(password|passwd|token|secret|api-key)[ =](\\*["'])?(?P<secret>[A-Za-z0-9+/_\-.=!@$%^&*~]{8,})"#,
     },
     RedactionRule {
         name: "assigned-secret",
