@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use piton_engine::config::Config;
+use piton_engine::process::survive_file_size_limit;
 use piton_engine::project::Project;
 use piton_engine::{CommandExit, Failure, World};
 
@@ -23,6 +24,8 @@ use crate::args::Args;
 use crate::output::CliOutput;
 
 fn main() -> ExitCode {
+    // Where it cannot be had, a large file ends the process as it did before.
+    survive_file_size_limit().ok();
     if let Some(event) = commands::hook::parse_hook_event(std::env::args_os()) {
         return commands::hook::run_hook(event.as_deref());
     }

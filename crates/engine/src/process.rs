@@ -38,6 +38,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::failpoint;
 
@@ -85,6 +87,18 @@ pub struct ProcessSpec {
     pub limits: ProcessLimits,
     /// Put into the environment as [`MARK`]. Unique among all attempts; not empty.
     pub mark: String,
+}
+
+/// Makes a write beyond the limit of file sizes (`ulimit -f`) an error like that of a
+/// full disk: without this the system ends the process without a word. Programs that
+/// are started get the system's own behaviour back.
+///
+/// # Errors
+///
+/// When the system refuses it.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    let seen = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen).map(drop)
 }
 
 /// Starts a child and returns at once.

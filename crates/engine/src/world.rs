@@ -128,7 +128,11 @@ impl World {
     /// A fresh id.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
-        Uuid::now_v7()
+        // The library takes the time since 1970, and a clock may be set before that.
+        match Timestamp::now() < Timestamp::UNIX_EPOCH {
+            true => Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 0, 0)),
+            false => Uuid::now_v7(),
+        }
     }
 
     /// The value of a variable; none for an empty one.

@@ -265,3 +265,42 @@ fn secrets_that_an_agent_prints_go_nowhere() {
         assert!(!progress.contains(VALUE), "{progress}");
     }
 }
+
+#[test]
+fn work_that_git_cannot_see_is_not_done_by_its_agents_word() {
+    let list = r#"{"userStories": [{"id": "US-1", "title": "one", "passes": false}]}"#;
+    let scratch = Scratch::new();
+    scratch.git(&["init", "-q"]);
+    scratch.write("prd.json", list).agent(
+        "cat > /dev/null; echo garbage > .git/index; echo '{\"status\": \"completed\", \"summary\": \"did nothing\"}'",
+    );
+    scratch.git(&["add", "."]);
+    scratch.git(&["commit", "-qm", "begin"]);
+    let said = scratch.piton(&["run", "prd.json", "--agent", "./agent.sh"]);
+    assert_eq!(said.exit, 3, "{said:?}");
+    let asked = scratch.json(&["inbox"])["questions"][0]["question"].clone();
+    let asked = asked.as_str().unwrap_or_default();
+    assert!(
+        asked.contains("could not see what its attempts changed"),
+        "{asked}"
+    );
+    assert!(
+        scratch.read("prd.json").contains("\"passes\": false"),
+        "{}",
+        scratch.read("prd.json")
+    );
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_reported_as_a_full_disk_is() {
+    let scratch = Scratch::new();
+    let program = env!("CARGO_BIN_EXE_piton");
+    scratch.write(
+        "limited.sh",
+        &format!("ulimit -f 16\nexec {program} log milestone_reached --description x\n"),
+    );
+    let said = scratch.shell("limited.sh").output().expect("sh starts");
+    assert_eq!(said.status.code(), Some(7), "{said:?}");
+    let told = String::from_utf8_lossy(&said.stderr);
+    assert!(told.contains("[store.fault]"), "{told}");
+}

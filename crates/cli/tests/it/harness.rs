@@ -49,6 +49,7 @@ fn memory() -> PathBuf {
 }
 
 /// What a command said and how it ended.
+#[derive(Debug)]
 pub(crate) struct Said {
     /// Its stdout.
     pub(crate) out: String,

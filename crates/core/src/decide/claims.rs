@@ -169,11 +169,11 @@ pub(super) fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudge
     }
     let strength = measure_proof(story, item);
     let worth = match strength {
-        ClaimProof::NoneNeeded
-        | ClaimProof::UnknownTree
-        | ClaimProof::Level(Level::Check | Level::Person) => Worth::Accept,
+        ClaimProof::NoneNeeded | ClaimProof::Level(Level::Check | Level::Person) => Worth::Accept,
         ClaimProof::Level(Level::Changed) => rules.changed,
         ClaimProof::Level(Level::Word) => rules.word,
+        // It may be either. An agent can cause it, by damaging git's index.
+        ClaimProof::UnknownTree => rules.changed.max(rules.word),
     };
     // The given command has passed already.
     let has_passed = item.proof.claim_gate.is_some();
@@ -205,6 +205,13 @@ fn claim_question(story: &EventBuffer<'_>, item: &ItemRow, strength: ClaimProof)
         return format!(
             "`{node}` is said to be done and changed files; nothing checks it: is it done?"
         );
+    }
+    if strength == ClaimProof::UnknownTree {
+        let check = match item.plan.gate {
+            Some(_) => format!("the check of `{node}` passes, but it was not seen to fail before"),
+            None => format!("`{node}` is said to be done"),
+        };
+        return format!("{check}, and piton could not see what its attempts changed: is it done?");
     }
     let is_gone = tree_change_of_item(story, item).is_some_and(|change| {
         change.remaining_extent() == ChangeExtent::Nothing

@@ -9,7 +9,7 @@ use crate::id::Node;
 use crate::word::words;
 
 words! {
-    /// What a level of proof is worth.
+    /// What a level of proof is worth, the strictest last.
     Worth {
         /// The item is done; its evidence says how little there is.
         Accept = "accept",

@@ -253,17 +253,17 @@ impl Runner<'_, '_> {
         let was_told = std::mem::replace(&mut self.reported.look_missed, true);
         match missed {
             SnapshotError::Late => tell(Notice::Warning(
-                "the look at the work tree took too long and was skipped: what this attempt changes is not known, and an item without a check that was seen to fail is done by its agent's word alone",
+                "the look at the work tree took too long and was skipped: what this attempt changes is not known. Without a check that was seen to fail, an item is done as `[claims]` says of the weaker kinds of proof",
             )),
             SnapshotError::TooMany => {
                 site.is_looked_at.set(false);
                 tell(Notice::Warning(
-                    "there are too many files to look at outside of git: what attempts change is not known in this run, and an item without a check that was seen to fail is done by its agent's word alone",
+                    "there are too many files to look at outside of git: what attempts change is not known in this run. Without a check that was seen to fail, an item is done as `[claims]` says of the weaker kinds of proof",
                 ));
             }
             SnapshotError::Unknown if was_told => {}
             SnapshotError::Unknown => tell(Notice::Warning(
-                "git cannot say what is in the work tree: an item without a check that was seen to fail is done by its agent's word alone",
+                "git cannot say what is in the work tree (see `git status`). Without a check that was seen to fail, an item is done as `[claims]` says of the weaker kinds of proof",
             )),
         }
     }
