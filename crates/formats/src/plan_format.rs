@@ -505,8 +505,11 @@ pub struct PlanFinding {
     /// name one.
     pub example: Option<&'static str>,
     /// Where plans in one file are looked for when none is named, seen from a
-    /// folder.
+    /// folder: `*` is any one folder.
     pub candidates: &'static [&'static str],
+    /// The same of files that are looked for where they are plans of the format: others
+    /// have files of that name as well.
+    pub shared_names: &'static [&'static str],
     /// What it says of a text that may be a plan.
     pub claim: fn(&PlanText<'_>) -> PlanClaim,
     /// What the plan in a text is known by; none where no other plan takes the
@@ -623,6 +626,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
         place: PlanPlace::File,
         example: None,
         candidates: &[],
+        shared_names: &[],
         claim: |_| PlanClaim::NotOurs,
         identity: |_| None,
         without_items: ("", ""),

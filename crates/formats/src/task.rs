@@ -10,6 +10,7 @@ mod about;
 mod boxes;
 mod check;
 mod convert;
+mod dialect;
 mod formats;
 mod front;
 mod ids;
@@ -17,6 +18,7 @@ mod native_file;
 mod pair;
 mod plan;
 
+use self::boxes::Checklist;
 use crate::markdown::Doc;
 use crate::plan_identity::PlanIdentity;
 use crate::problem::Problem;
@@ -27,6 +29,7 @@ pub(crate) use about::task_notes;
 pub use boxes::Criterion;
 pub(crate) use boxes::is_ticked;
 pub use check::check;
+pub use dialect::Dialect;
 pub use formats::PLAN;
 pub use front::FrontMatter;
 use front::compare_keys as front_keys;
@@ -46,6 +49,8 @@ pub struct TaskFile {
     pub title: Option<String>,
     /// The criteria, in the order of the file.
     pub criteria: Vec<Criterion>,
+    /// Whose way of writing checklists it follows.
+    pub dialect: Dialect,
 }
 
 impl TaskFile {
@@ -66,11 +71,12 @@ impl TaskFile {
 pub fn parse_task(source: SourceText<'_>) -> (TaskFile, Vec<Problem>) {
     let (front, head, mut problems) = front::parse_front_matter(source);
     let doc = Doc::with_head(source.text, head);
-    let criteria = boxes::find_criteria(&doc, head);
+    let Checklist { criteria, dialect } = boxes::find_checklist(&doc, head);
     if criteria.is_empty() {
         problems.push(no_criteria_problem(source));
     }
     problems.extend(empty_criteria_problems(source, &criteria));
+    problems.extend(unknown_mark_problems(source, &criteria));
     let title = doc
         .headings
         .iter()
@@ -80,6 +86,7 @@ pub fn parse_task(source: SourceText<'_>) -> (TaskFile, Vec<Problem>) {
         front,
         title,
         criteria,
+        dialect,
     };
     (task, problems)
 }
@@ -108,4 +115,18 @@ fn empty_criteria_problems(source: SourceText<'_>, criteria: &[Criterion]) -> Ve
         })
     };
     criteria.iter().enumerate().filter_map(empty).collect()
+}
+
+/// A mark that is not known is open, and never invisible.
+fn unknown_mark_problems(source: SourceText<'_>, criteria: &[Criterion]) -> Vec<Problem> {
+    let unknown = |(at, criterion): (usize, &Criterion)| {
+        let mark = criterion.unknown_mark?;
+        let path = format!("criteria[{at}]");
+        let problem = Problem::warning("UNKNOWN_MARK", source.name, path, criterion.span);
+        Some(problem.with_message(
+            format!("`[{mark}]` is no mark that piton knows, so this counts as open"),
+            "write `[x]` if it is done, `[ ]` if it is not",
+        ))
+    };
+    criteria.iter().enumerate().filter_map(unknown).collect()
 }

@@ -4,7 +4,8 @@ use std::io::IsTerminal as _;
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::Permission;
-use piton_engine::verbs::init::{self, InitReport, Intent};
+use piton_engine::verbs::init::{self, InitFinding, InitReport, Intent};
+use piton_engine::verbs::run::ItemCounts;
 use piton_engine::{CommandExit, Failure};
 
 use crate::invocation::{Invocation, TypedCommand, access_of_change};
@@ -108,7 +109,10 @@ fn show_found_files(looked: &InitReport, output: &mut CliOutput) {
             Intent::Adopt => format!("{GREEN}adopted, and kept up to date{GREEN:#}"),
             Intent::Begin => "kept up to date as soon as there is something to show".to_owned(),
             Intent::Kept => "kept up to date already".to_owned(),
-            Intent::Run => "a plan".to_owned(),
+            Intent::Run => match found.items {
+                Some(ItemCounts { open, total }) => format!("a plan, {open} of {total} open"),
+                None => "a plan".to_owned(),
+            },
             Intent::Migrate => TAKEN_OVER.to_owned(),
             Intent::Ask => format!("{YELLOW}cannot be read, and is asked about{YELLOW:#}"),
             Intent::LeaveAlone => format!("{YELLOW}left alone{YELLOW:#}"),
@@ -132,8 +136,10 @@ fn show_found_files(looked: &InitReport, output: &mut CliOutput) {
 }
 
 fn describe_next_step(done: &InitReport) -> String {
-    let mut found = done.found.iter();
-    let plan = found.find(|found| found.intent == Intent::Run);
+    let is_open = |found: &&InitFinding| {
+        found.intent == Intent::Run && found.items.is_none_or(|items| items.open > 0)
+    };
+    let plan = done.found.iter().find(is_open);
     match plan.and_then(|plan| plan.command.as_ref()) {
         Some(command) => format!("next: `{command}`"),
         None => "next: `piton log session_started`, or `piton run PLAN`".to_owned(),

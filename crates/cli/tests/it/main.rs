@@ -12,6 +12,7 @@ mod archive;
 mod at_work;
 mod bad_input;
 mod branches;
+mod checklists;
 mod clones;
 mod compile;
 mod conformance;

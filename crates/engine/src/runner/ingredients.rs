@@ -225,7 +225,20 @@ impl Runner<'_, '_> {
             None => &*path,
         };
         let source = SourceText { name, text: &text };
-        PlanFileNotes::parse(&self.row.plan.face, source, item)
+        let mut notes = PlanFileNotes::parse(&self.row.plan.face, source, item);
+        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+        notes.documents = notes
+            .documents
+            .iter()
+            .map(|document| folder.join(document).to_string_lossy().into_owned())
+            .filter(|path| {
+                let path = project.absolute_path(path);
+                project
+                    .resolve_inside(&path)
+                    .is_ok_and(|path| path.exists())
+            })
+            .collect();
+        notes
     }
 
     /// The nearest check above an item that has none.

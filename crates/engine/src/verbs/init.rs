@@ -21,6 +21,7 @@ use serde::Serialize;
 use super::compile::{check_sprint, sprint_path};
 use super::files::discovery::{PathContent, collect_native_paths, read_content};
 use super::files::{SecondWorktree, find_second_worktree};
+use super::run::ItemCounts;
 use super::run::plan_path::PlanPath;
 use crate::failure::Failure;
 use crate::native_files::project_sync::{self, ProjectFile, project_files};
@@ -62,6 +63,9 @@ pub struct InitFinding {
     /// What to type for it, seen from the present folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// How many items it has, where it is a plan in one file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<ItemCounts>,
     /// What of it is taken, and what is not, where it is taken in or run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adoption: Option<Adoption>,
@@ -221,6 +225,7 @@ fn find_project_files(project: &Project, kept: &[String], with: &[&str]) -> Vec<
                     intent
                 },
                 command: None,
+                items: None,
                 adoption: None,
                 known: is_kept,
             })
@@ -285,6 +290,7 @@ fn inspect_other_file(world: &World, project: &Project, path: &str) -> Option<In
         about,
         intent,
         command: None,
+        items: None,
         adoption: None,
         known: false,
     };
@@ -333,11 +339,15 @@ fn inspect_other_file(world: &World, project: &Project, path: &str) -> Option<In
         DocumentRole::Adopted => finding(about(), Intent::Adopt),
         DocumentRole::Plan => {
             let plan = PlanPath::resolve(world, &full);
-            if plan.is_some_and(|plan| plan.is_plan()) {
-                to_run(&full)
-            } else {
-                let about = format!("{}, with nothing to do in it", format.about);
-                finding(about, Intent::LeaveAlone)
+            match plan.and_then(|plan| plan.count_items()) {
+                Some(items) => InitFinding {
+                    items: Some(items),
+                    ..to_run(&full)
+                },
+                None => {
+                    let about = format!("{}, with nothing to do in it", format.about);
+                    finding(about, Intent::LeaveAlone)
+                }
             }
         }
     })

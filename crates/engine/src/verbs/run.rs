@@ -27,6 +27,7 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
 use serde::Serialize;
 
+pub use self::plan_path::ItemCounts;
 use self::plan_path::PlanPath;
 use self::remembered_flags::RememberedRequest;
 pub use self::request::RunRequest;
@@ -862,24 +863,29 @@ fn find_restarted_plan(
     })
 }
 
-/// The one plan among those that were found; none when there is none.
+/// The one plan among those that were found, or the only one with something to do; none
+/// when there is none.
 fn only_plan(files: Vec<PlanPath>) -> Result<Option<PlanPath>, Failure> {
-    let mut plans: Vec<PlanPath> = Vec::new();
+    let mut plans: Vec<(PlanPath, ItemCounts)> = Vec::new();
     let mut foreign = None;
     for file in files {
-        if file.is_plan() {
-            plans.push(file);
-        } else {
-            foreign = foreign.or(Some(file));
+        match file.count_items() {
+            Some(counts) => plans.push((file, counts)),
+            None => foreign = foreign.or(Some(file)),
         }
+    }
+    if plans.iter().any(|(_, counts)| counts.open > 0) {
+        plans.retain(|(_, counts)| counts.open > 0);
     }
     match plans.as_slice() {
         // What is wrong with the only one is told when it is read again.
         [] => Ok(foreign),
-        [one] => Ok(Some(one.clone())),
-        several => Err(several_plans_failure(
-            several.iter().map(|file| display_path(&file.shown)),
-        )),
+        [(one, _)] => Ok(Some(one.clone())),
+        several => Err(several_plans_failure(several.iter().map(
+            |(file, ItemCounts { open, .. })| {
+                format!("{} ({open} open)", display_path(&file.shown))
+            },
+        ))),
     }
 }
 

@@ -32,8 +32,8 @@ pub struct Format {
     /// How paths of such files end, the most telling first.
     pub paths: &'static [&'static str],
     /// The folders in which a file of the first path's name is looked for: from
-    /// the project on where one begins with `/`, else at any depth. Anywhere
-    /// where the list is empty; none for a file that is not looked for.
+    /// the project on where one begins with `/`, else at any depth; `*` is any one
+    /// folder. Anywhere where the list is empty; none for a file that is not looked for.
     pub folders: Option<&'static [&'static str]>,
     /// What it is to its plan.
     pub role: DocumentRole,

@@ -24,6 +24,9 @@ pub struct PlanFileNotes {
     pub whole: Option<String>,
     /// Of one item, beyond the words that it was planned from.
     pub details: Option<String>,
+    /// Files and folders that may lie beside it and say what its items mean: seen
+    /// from its folder.
+    pub documents: Vec<String>,
 }
 
 /// What a person or another program changed in the file of a plan.

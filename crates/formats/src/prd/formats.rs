@@ -180,7 +180,7 @@ fn about_list(source: SourceText<'_>) -> PlanFileNotes {
     let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
     PlanFileNotes {
         whole: (!texts.is_empty()).then(|| texts.join("\n\n")),
-        details: None,
+        ..PlanFileNotes::default()
     }
 }
 

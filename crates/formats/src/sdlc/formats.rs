@@ -121,7 +121,7 @@ pub static PLAN: PlanFormat = PlanFormat {
     }),
     finding: PlanFinding {
         example: Some("a state.json"),
-        candidates: &["state.json", ".sdlc/state.json", "orchestrator/state.json"],
+        shared_names: &["state.json", ".sdlc/state.json", "orchestrator/state.json"],
         claim: claim_plan,
         identity: |source| Some(parse_state(source).0?.identity()),
         without_items: (
@@ -217,7 +217,7 @@ fn plan_notes(source: SourceText<'_>) -> PlanFileNotes {
     let texts: Vec<String> = texts.into_iter().flatten().collect();
     PlanFileNotes {
         whole: (!texts.is_empty()).then(|| texts.join("\n")),
-        details: None,
+        ..PlanFileNotes::default()
     }
 }
 

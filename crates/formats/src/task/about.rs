@@ -2,6 +2,7 @@
 
 use piton_core::ItemRow;
 
+use super::boxes::Checklist;
 use super::plan::StoredCriterion;
 use super::{Criterion, boxes, front};
 use crate::markdown::{Doc, LineKind, indent_columns};
@@ -16,13 +17,14 @@ use crate::problem::SourceText;
 pub(crate) fn task_notes(source: SourceText<'_>, row: &ItemRow) -> PlanFileNotes {
     let (_, head, _) = front::parse_front_matter(source);
     let doc = Doc::with_head(source.text, head);
-    let criteria = boxes::find_criteria(&doc, head);
+    let Checklist { criteria, dialect } = boxes::find_checklist(&doc, head);
     let ends: Vec<usize> = criteria.iter().map(|one| block_end(&doc, one)).collect();
     let id = StoredCriterion::unpack(row).id;
     let own = criteria.iter().position(|one| one.id == id);
     PlanFileNotes {
         whole: whole_text(&doc, head, &criteria, &ends),
         details: own.and_then(|own| details_of_criterion(&doc, own, &criteria, &ends)),
+        documents: dialect.documents(),
     }
 }
 

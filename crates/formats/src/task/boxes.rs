@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::dialect::Dialect;
 use super::ids;
 use crate::markdown::{Doc, LineKind, ListItem, indent_columns, parse_marker, to_u32};
 use crate::tree::Span;
@@ -23,6 +24,10 @@ pub struct Criterion {
     pub text: String,
     /// Whether the box is ticked.
     pub ticked: bool,
+    /// What stands in the box, where that is no mark that is known: it counts as open.
+    pub unknown_mark: Option<char>,
+    /// Whether it, or what it is nested in, may be left out: `[ ]* text`.
+    pub optional: bool,
     /// The heading that it stands under.
     pub section: Option<String>,
     /// How many criteria it is nested in.
@@ -33,7 +38,7 @@ pub struct Criterion {
     pub group: Option<u64>,
     /// The line, counted from 1.
     pub line: u32,
-    /// The byte between the brackets.
+    /// The bytes between the brackets.
     pub tick: Range<usize>,
     /// The words of its first line, from the mark of the list item on.
     pub span: Span,
@@ -45,7 +50,23 @@ struct OpenItem {
     criterion: Option<usize>,
 }
 
-pub(super) fn find_criteria(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
+/// The boxes of a text, and in whose way they are written.
+pub(super) struct Checklist {
+    pub(super) criteria: Vec<Criterion>,
+    pub(super) dialect: Dialect,
+}
+
+/// What is to be ticked in a text behind its first `head` bytes.
+pub(super) fn find_checklist(doc: &Doc<'_>, head: usize) -> Checklist {
+    let mut criteria = find_boxes(doc, head);
+    let dialect = Dialect::detect(doc, &criteria);
+    dialect.nest_by_number(&mut criteria);
+    dialect.assign_groups(doc, &mut criteria);
+    assign_ids(&mut criteria, dialect);
+    Checklist { criteria, dialect }
+}
+
+fn find_boxes(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
     let mut found: Vec<Criterion> = Vec::new();
     let mut open: Vec<OpenItem> = Vec::new();
     let mut headings = doc.headings.iter().peekable();
@@ -72,6 +93,8 @@ pub(super) fn find_criteria(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
             {}
             let criterion = parse_criterion(doc, line, &open).map(|mut criterion| {
                 criterion.section.clone_from(&section);
+                let above = criterion.parent.map(|above| &found[above]);
+                criterion.optional |= above.is_some_and(|above| above.optional);
                 found.push(criterion);
                 found.len() - 1
             });
@@ -83,13 +106,12 @@ pub(super) fn find_criteria(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
             open.clear();
         }
     }
-    assign_ids(&mut found);
     found
 }
 
 /// Whether a line has a box that is ticked.
 pub(crate) fn is_ticked(line: &str) -> bool {
-    find_box(line).is_some_and(|found| found.ticked)
+    find_box(line).is_some_and(|found| found.mark == Mark::Done)
 }
 
 fn is_after_blank(doc: &Doc<'_>, line: usize) -> bool {
@@ -113,22 +135,52 @@ fn parse_criterion(doc: &Doc<'_>, line: usize, open: &[OpenItem]) -> Option<Crit
         number: 0,
         written_number: bracketed.and_then(|id| id.parse().ok()).or(found.number),
         text: words,
-        ticked: found.ticked,
+        ticked: found.mark == Mark::Done,
+        unknown_mark: match found.mark {
+            Mark::Unknown(mark) => Some(mark),
+            Mark::Open | Mark::Done => None,
+        },
+        optional: found.is_optional,
         section: None,
         level: above.clone().count(),
         parent: above.next_back(),
         group,
         line: to_u32(line + 1),
-        tick: start + found.tick..start + found.tick + 1,
+        tick: start + found.tick.start..start + found.tick.end,
         span: doc.line_span(line),
     })
 }
 
+/// What stands in a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Open,
+    Done,
+    Unknown(char),
+}
+
+impl Mark {
+    /// The mark that a character is, between brackets at a list item. A capital letter
+    /// or a digit is none: `[P]` and `[1]` are labels.
+    fn of_char(mark: char) -> Option<Self> {
+        match mark {
+            'x' | 'X' => Some(Self::Done),
+            // Under way and queued, as Kiro, conductor and others write it.
+            ' ' | '-' | '~' => Some(Self::Open),
+            mark if mark.is_uppercase() || mark.is_numeric() || mark.is_control() => None,
+            // Brackets and quotes are a part of something else.
+            '[' | ']' | '(' | ')' | '{' | '}' | '"' | '`' | '^' | '@' | '#' => None,
+            mark => Some(Self::Unknown(mark)),
+        }
+    }
+}
+
 struct FoundBox {
     number: Option<u64>,
-    ticked: bool,
+    mark: Mark,
+    is_optional: bool,
     /// Bytes into the line: what is between the brackets, and the words.
-    tick: usize,
+    tick: Range<usize>,
     words: usize,
 }
 
@@ -137,23 +189,33 @@ fn find_box(line: &str) -> Option<FoundBox> {
     let mut at = 0;
     let mut number = None;
     loop {
-        let mark = parse_marker(&line[at..])?;
-        number = mark.number.or(number);
-        at += mark.content;
-        let ticked = match line.as_bytes().get(at..at + 3) {
-            Some(b"[ ]") => false,
-            Some(b"[x]" | b"[X]") => true,
-            _ => continue,
+        let item = parse_marker(&line[at..])?;
+        number = item.number.or(number);
+        at += item.content;
+        let Some((mark, tick)) = parse_mark(line, at) else {
+            continue;
         };
-        let rest = &line[at + 3..];
+        let rest = &line[tick.end + 1..];
+        let starred = rest.strip_prefix('*');
+        let words = starred.unwrap_or(rest);
         let found = FoundBox {
             number,
-            ticked,
-            tick: at + 1,
-            words: at + 3,
+            mark,
+            is_optional: starred.is_some(),
+            words: line.len() - words.len(),
+            tick,
         };
-        return (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(found);
+        return (words.is_empty() || words.starts_with([' ', '\t'])).then_some(found);
     }
+}
+
+/// The mark in the brackets at a byte of a line, and the bytes between them.
+fn parse_mark(line: &str, at: usize) -> Option<(Mark, Range<usize>)> {
+    let inner = line.get(at..)?.strip_prefix('[')?;
+    let first = inner.chars().next()?;
+    let mark = Mark::of_char(first)?;
+    let tick = at + 1..at + 1 + first.len_utf8();
+    line[tick.end..].starts_with(']').then_some((mark, tick))
 }
 
 /// Where the paragraph ends that begins on `line`; a tag below it is layout.
@@ -189,13 +251,17 @@ fn split_group(text: &str) -> (String, Option<u64>) {
 }
 
 /// Gives every criterion its id and its number.
-fn assign_ids(criteria: &mut [Criterion]) {
+fn assign_ids(criteria: &mut [Criterion], dialect: Dialect) {
     let mut ids = ids::UniqueIds::default();
     let mut written: HashMap<u64, usize> = HashMap::new();
     for criterion in &mut *criteria {
-        let wish = match criterion.id.as_str() {
-            "" => ids::id_of_text(&criterion.text),
-            bracketed => ids::slugify(bracketed),
+        let wish = match (criterion.id.as_str(), dialect.find_id(&criterion.text)) {
+            (_, Some(own)) => {
+                criterion.written_number = own.parse().ok().or(criterion.written_number);
+                own.to_owned()
+            }
+            ("", None) => ids::id_of_text(&criterion.text),
+            (bracketed, None) => ids::slugify(bracketed),
         };
         criterion.id = ids.make_unique(wish);
         if let Some(number) = criterion.written_number {

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::plan::dialect_of_native;
 use super::{
-    FACE, TaskFile, check, collect_edits, convert, front_keys, is_ticked, plan_of_task, task_notes,
+    Dialect, FACE, TaskFile, check, collect_edits, convert, front_keys, is_ticked, plan_of_task,
+    task_notes,
 };
 use super::{find_given_id, front, parse_task, render_run, screenshot_of_native, words_of_native};
 use crate::adoption::{AdoptionCount, CountedKind, SkippedEntry};
-use crate::format::{ANYWHERE, DocumentRole, Format, StrictCheck};
+use crate::format::{ANYWHERE, DocumentRole, Format, StrictCheck, UNNAMED};
 use crate::markdown::{Doc, LineKind};
 use crate::merge::rules::{BLOCKS, MergeRules, NamedList};
+use crate::native_file::Detection;
 use crate::plan_format::{
     IN_ONE_FILE, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind, PlanRefusal, PlanText,
     PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
@@ -25,19 +28,65 @@ pub static PLAN: PlanFormat = PlanFormat {
         one: "criterion",
         many: "criteria",
     },
-    formats: &[Format {
-        name: "task-file",
-        face: FACE,
-        about: "a task with criteria",
-        paths: &["RALPH_TASK.md", ".md"],
-        folders: ANYWHERE,
-        role: DocumentRole::Plan,
-        detect: detect_words,
-        read: |source| parse_task(source).1,
-        strict: StrictCheck::Headed(check, front_keys),
-        counts: count_ticked_boxes,
-        merge: Some(&MERGE),
-    }],
+    formats: &[
+        Format {
+            name: "spec-kit-tasks",
+            about: "tasks of spec-kit",
+            paths: &["tasks.md"],
+            folders: Some(&["specs/*"]),
+            detect: |text| detect_dialect(text, Dialect::SpecKit),
+            ..CHECKLIST
+        },
+        Format {
+            name: "openspec-tasks",
+            about: "tasks of an OpenSpec change",
+            paths: &["tasks.md"],
+            folders: Some(&["openspec/changes/*"]),
+            detect: |text| detect_dialect(text, Dialect::OpenSpec),
+            ..CHECKLIST
+        },
+        Format {
+            name: "kiro-tasks",
+            about: "tasks of a Kiro spec",
+            paths: &["tasks.md"],
+            folders: Some(&[".kiro/specs/*"]),
+            detect: |text| detect_dialect(text, Dialect::Kiro),
+            ..CHECKLIST
+        },
+        Format {
+            name: "conductor-plan",
+            about: "a plan of a conductor track",
+            paths: &["plan.md"],
+            folders: Some(&["conductor/tracks/*"]),
+            detect: |text| detect_dialect(text, Dialect::Conductor),
+            ..CHECKLIST
+        },
+        Format {
+            name: "todo-list",
+            about: "a checklist",
+            paths: &["TODO.md"],
+            folders: AT_THE_ROOT,
+            detect: detect_boxes,
+            ..CHECKLIST
+        },
+        Format {
+            name: "implementation-plan",
+            about: "a checklist",
+            paths: &["IMPLEMENTATION_PLAN.md"],
+            folders: AT_THE_ROOT,
+            detect: detect_boxes,
+            ..CHECKLIST
+        },
+        Format {
+            name: "task-file",
+            about: "a task with criteria",
+            paths: &["RALPH_TASK.md", ".md"],
+            folders: ANYWHERE,
+            detect: detect_words,
+            strict: StrictCheck::Headed(check, front_keys),
+            ..CHECKLIST
+        },
+    ],
     read: |source, of| {
         let (task, problems) = parse_task(source);
         let name = of.name.resolve(Some(title_of_task(&task)));
@@ -62,6 +111,14 @@ pub static PLAN: PlanFormat = PlanFormat {
     finding: PlanFinding {
         example: Some("a task file"),
         candidates: &["RALPH_TASK.md"],
+        shared_names: &[
+            "TODO.md",
+            "IMPLEMENTATION_PLAN.md",
+            "specs/*/tasks.md",
+            "openspec/changes/*/tasks.md",
+            ".kiro/specs/*/tasks.md",
+            "conductor/tracks/*/plan.md",
+        ],
         claim: claim_plan,
         identity: |source| Some(parse_task(source).0.identity()),
         without_items: (
@@ -71,15 +128,26 @@ pub static PLAN: PlanFormat = PlanFormat {
         ..IN_ONE_FILE.finding
     },
     words: PlanWords {
-        templates: |_, source| PromptTemplates {
-            header: Some(format!("# The task in {source}: {{{{node}}}}")),
-            position: Some("You work on one criterion of it. Attempt {{attempt}}.".to_owned()),
-            files: Some(format!(
-                "Leave `.piton/` alone, and do not tick the box in {source}: piton ticks it when there is evidence that the criterion is true."
-            )),
-            result_reporting: Some(REPORTING.to_owned()),
-            reporting_by_tool: Some(REPORTING_BY_TOOL.to_owned()),
-            ..PromptTemplates::default()
+        templates: |native, source| {
+            let (one, is_so) = match dialect_of_native(native) {
+                Dialect::Plain => ("criterion", "true"),
+                Dialect::SpecKit | Dialect::OpenSpec | Dialect::Kiro | Dialect::Conductor => {
+                    ("item", "done")
+                }
+            };
+            let fill = |text: &str| text.replace("{one}", one).replace("{so}", is_so);
+            PromptTemplates {
+                header: Some(format!("# The task in {source}: {{{{node}}}}")),
+                position: Some(format!(
+                    "You work on one {one} of it. Attempt {{{{attempt}}}}."
+                )),
+                files: Some(format!(
+                    "Leave `.piton/` alone, and do not tick the box in {source}: piton ticks it when there is evidence that the {one} is {is_so}."
+                )),
+                result_reporting: Some(fill(REPORTING)),
+                reporting_by_tool: Some(fill(REPORTING_BY_TOOL)),
+                ..PromptTemplates::default()
+            }
         },
         title_of_native: words_of_native,
         words_of_native,
@@ -88,6 +156,44 @@ pub static PLAN: PlanFormat = PlanFormat {
     },
     ..IN_ONE_FILE
 };
+
+/// A list with boxes, in whichever dialect.
+const CHECKLIST: Format = Format {
+    face: FACE,
+    role: DocumentRole::Plan,
+    read: |source| parse_task(source).1,
+    counts: count_ticked_boxes,
+    merge: Some(&MERGE),
+    ..UNNAMED
+};
+
+/// In the folder of the project alone: such names are common elsewhere.
+const AT_THE_ROOT: Option<&[&str]> = Some(&["/"]);
+
+/// Whether a text is a list of this dialect.
+fn detect_dialect(text: &str, dialect: Dialect) -> Detection {
+    match detect_words(text) {
+        Detection::Ours if parse_task(SourceText { name: "", text }).0.dialect != dialect => {
+            Detection::Foreign("a list that is written in another way".to_owned())
+        }
+        detected => detected,
+    }
+}
+
+/// Whether a text has boxes to tick.
+fn detect_boxes(text: &str) -> Detection {
+    match detect_words(text) {
+        Detection::Ours
+            if parse_task(SourceText { name: "", text })
+                .0
+                .criteria
+                .is_empty() =>
+        {
+            Detection::Foreign("a text without boxes to tick".to_owned())
+        }
+        detected => detected,
+    }
+}
 
 static MERGE: MergeRules = MergeRules {
     lists: &[NamedList {
@@ -103,7 +209,7 @@ static MERGE: MergeRules = MergeRules {
 // not said anything yet.
 const REPORTING: &str = "## When you are finished
 
-Say in a sentence or two what you did and what you ran to check it, or what stands in the way. Then end with one line `<ralph>WORD</ralph>`, and nothing after it. WORD is `COMPLETE` when this criterion is true, `BLOCKED` when something stands in the way that you cannot move, `GUTTER` when you are stuck because the same thing fails again and again.";
+Say in a sentence or two what you did and what you ran to check it, or what stands in the way. Then end with one line `<ralph>WORD</ralph>`, and nothing after it. WORD is `COMPLETE` when this {one} is {so}, `BLOCKED` when something stands in the way that you cannot move, `GUTTER` when you are stuck because the same thing fails again and again.";
 
 const REPORTING_BY_TOOL: &str = "## When you are finished
 

@@ -23,7 +23,41 @@ pub(super) fn split_bracketed(text: &str) -> (String, Option<String>) {
 /// The id that a text begins with, if any.
 pub(super) fn find_given_id(text: &str) -> Option<String> {
     let (_, bracketed) = split_bracketed(text);
-    bracketed.or_else(|| leading_id(text).map(slugify))
+    let short = task_id(text).or_else(|| dotted_id(text));
+    let short = short.map(str::to_owned);
+    bracketed.or_else(|| leading_id(text).map(slugify).or(short))
+}
+
+/// `T012` of `T012 [P] text`: a `T`, digits, and a small letter at most. Before a colon
+/// it has three digits at least: `T1: text` is met in other lists.
+pub(super) fn task_id(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix('T')?;
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &digits[count..];
+    let rest = rest
+        .strip_prefix(|c: char| c.is_ascii_lowercase())
+        .unwrap_or(rest);
+    let is_whole = match rest.bytes().next() {
+        None | Some(b' ' | b'\t') => count > 0,
+        Some(b':') => count >= 3,
+        Some(_) => false,
+    };
+    is_whole.then(|| &text[..text.len() - rest.len()])
+}
+
+/// `1.2` of `1.2 text` and of `1.2. text`, `3` of `3. text`. A number without a dot is
+/// a word of the text.
+pub(super) fn dotted_id(text: &str) -> Option<&str> {
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    let id = number.strip_suffix('.').unwrap_or(number);
+    let is_number = number.contains('.')
+        && id
+            .split('.')
+            .all(|part| (1..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit()));
+    (is_number && rest.starts_with([' ', '\t'])).then_some(id)
 }
 
 /// The id that a text begins with, else one made of its words.

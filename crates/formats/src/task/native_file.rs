@@ -12,14 +12,16 @@ use crate::problem::{Problem, SourceText};
 use crate::sprint::ShownRun;
 
 /// The same text with the box of every criterion ticked that is done, and of
-/// no other. What is skipped stays as it stands there. One byte differs for
+/// no other. What is skipped stays as it stands there. One mark differs for
 /// each box that does.
 #[must_use]
 pub fn render_run(text: &str, tables: &Tables, run: RunId) -> String {
     let (task, _) = parse_task(SourceText { name: "", text });
     let rows: Vec<&ItemRow> = file_items(tables, run).collect();
     let mut out = text.to_owned();
-    for (criterion, row) in task.criteria.iter().zip(match_rows(&rows, &task)) {
+    // From the end on: a mark may be longer than what replaces it.
+    let found = task.criteria.iter().zip(match_rows(&rows, &task));
+    for (criterion, row) in found.rev() {
         let Some(row) = row else { continue };
         let ticked = row.state == ItemState::Done;
         if ticked == criterion.ticked || row.state.is_left_out() {

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use piton_core::native::Native;
 use piton_core::plan::{Plan, PlannedItem};
 use piton_core::policy::{Limits, Policy};
+use piton_core::scope::FileScope;
 use piton_core::{ItemRow, ItemState, Node, RunId, TreePosition};
 use serde::{Deserialize, Serialize};
 
-use super::{Criterion, FrontMatter, TaskFile};
+use super::dialect::WorkOrder;
+use super::{Criterion, Dialect, FrontMatter, TaskFile};
 use crate::native::{pack, unpack};
 use crate::plan_file::{gate_of_commands, plan_of_items, planned_item};
 use crate::tree::Span;
@@ -51,8 +53,13 @@ pub fn plan_of_task(task: &TaskFile, run: RunId, name: &str, source: &str) -> Pl
             item.state = ItemState::Pending;
         }
     }
+    let native = (task.dialect != Dialect::Plain).then(|| {
+        let dialect = task.dialect;
+        pack(FACE, &StoredList { dialect })
+    });
     Plan {
         policy: policy_of_task(task),
+        native,
         ..plan_of_items(FACE, run, name, source, items)
     }
 }
@@ -128,7 +135,15 @@ pub(super) fn planned_criterion(task: &TaskFile, at: usize, source: &str) -> Pla
             words_of_criterion(criterion)
         ),
     );
+    let scope = match task.dialect.traits().order {
+        // Whatever is worked on touches everything, as far as the list says.
+        WorkOrder::OneAtATime => FileScope(vec![".".to_owned()]),
+        WorkOrder::Comments | WorkOrder::Parts => FileScope::default(),
+    };
+    let needs_approval = task.dialect.traits().needs_approval;
     PlannedItem {
+        approval: !holds_others && needs_approval(&criterion.text),
+        scope,
         prompt: (!holds_others).then(|| prompt_of_criterion(task, criterion, &title)),
         model: front_text(front, |front| front.model.as_ref()).map(str::to_owned),
         gate: gate.filter(|_| !holds_others),
@@ -153,9 +168,18 @@ fn title_of_task(task: &TaskFile, source: &str) -> String {
     title.unwrap_or(source).to_owned()
 }
 
-/// The words of the criterion that an item keeps.
+/// The words of the criterion that an item keeps, without the id that it is called by.
 pub(crate) fn words_of_native(native: &Native) -> Option<String> {
-    unpack(Some(native), FACE).map(|kept: StoredCriterion| kept.text)
+    let kept: StoredCriterion = unpack(Some(native), FACE)?;
+    let rest = kept.text.strip_prefix(&kept.id);
+    let rest = rest.map(|rest| rest.trim_start_matches(['.', ':', ' ', '\t']));
+    let words = rest.filter(|words| !words.is_empty());
+    Some(words.map_or(kept.text.clone(), str::to_owned))
+}
+
+/// The dialect that a run keeps.
+pub(super) fn dialect_of_native(native: Option<&Native>) -> Dialect {
+    unpack(native, FACE).map_or(Dialect::Plain, |kept: StoredList| kept.dialect)
 }
 
 fn words_of_criterion(criterion: &Criterion) -> &str {
@@ -179,29 +203,35 @@ fn indexes_below(task: &TaskFile, at: usize) -> impl Iterator<Item = usize> {
 }
 
 fn state_of_criterion(task: &TaskFile, at: usize) -> ItemState {
+    let state_of_leaf = |at: usize| match &task.criteria[at] {
+        one if one.ticked => ItemState::Done,
+        one if one.optional => ItemState::Skipped,
+        _ => ItemState::Ready,
+    };
     if !has_children(task, at) {
-        return if task.criteria[at].ticked {
-            ItemState::Done
-        } else {
-            ItemState::Ready
-        };
+        return state_of_leaf(at);
     }
-    let is_done = |index: &usize| task.criteria[*index].ticked;
-    let leaves: Vec<usize> = indexes_below(task, at)
+    let leaves: Vec<ItemState> = indexes_below(task, at)
         .filter(|index| !has_children(task, *index))
+        .map(state_of_leaf)
         .collect();
-    if leaves.iter().all(is_done) {
-        ItemState::Done
-    } else if leaves.iter().any(is_done) {
-        ItemState::Working
-    } else {
-        ItemState::Ready
+    let has = |state| leaves.contains(&state);
+    match (has(ItemState::Ready), has(ItemState::Done)) {
+        (false, true) => ItemState::Done,
+        (false, false) => ItemState::Skipped,
+        (true, true) => ItemState::Working,
+        (true, false) => ItemState::Ready,
     }
 }
 
 fn prompt_of_criterion(task: &TaskFile, criterion: &Criterion, title: &str) -> String {
     let mut text = format!(
-        "The task: {title}\n\nMake this criterion true: **{}**",
+        "The task: {title}\n\n{}: **{}**",
+        match task.dialect {
+            Dialect::Plain => "Make this criterion true",
+            Dialect::SpecKit | Dialect::OpenSpec | Dialect::Kiro | Dialect::Conductor =>
+                "Do this item of it",
+        },
         words_of_criterion(criterion)
     );
     let mut parts = Vec::new();
@@ -249,6 +279,12 @@ pub(crate) fn screenshot_of_native(native: &Native) -> Option<String> {
     let kept: StoredCriterion = unpack(Some(native), FACE)?;
     let name = kept.screenshot?;
     Some(format!("{SCREENSHOTS}/{name}"))
+}
+
+/// What of a whole list only this format has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct StoredList {
+    dialect: Dialect,
 }
 
 /// What of a criterion only this format has, as the file had it last: it tells
@@ -301,6 +337,8 @@ impl StoredCriterion {
             section: self.section.clone(),
             level: 0,
             parent: None,
+            unknown_mark: None,
+            optional: false,
             group: None,
             line: 0,
             tick: 0..0,

@@ -197,8 +197,11 @@ fn ticks_keep_all_else(text: &str) {
     let (read, _) = task::parse_task(SourceText { name: "", text });
     for criterion in read.criteria.iter().take(3) {
         let new = set_ticked(text, criterion, !criterion.ticked);
-        assert_eq!(new.len(), text.len());
-        assert_eq!(taken_out(text, &new).len(), 1);
+        assert_eq!(new.len() + criterion.tick.len(), text.len() + 1);
+        assert_eq!(
+            taken_out(text, &new),
+            &text.as_bytes()[criterion.tick.clone()]
+        );
         let again = task::parse_task(SourceText {
             name: "",
             text: &new,

@@ -10,6 +10,7 @@ mod about;
 mod adoption;
 mod agent_os;
 mod chance;
+mod checklists;
 mod compile_errors;
 mod compile_output;
 mod compile_warnings;

@@ -139,7 +139,18 @@ pub(super) fn worker_task(of: &PromptInput<'_>) -> String {
         let lead = "What the file of the plan says of the whole (others do the rest of it):";
         text.push_str(&quote_with_lead(lead, whole));
     }
+    if !of.about.documents.is_empty() {
+        text.push_str(&format!(
+            "\n\nBeside the plan lie documents that say more. Read what matters for this item: {}.",
+            list_paths(&of.about.documents)
+        ));
+    }
     text
+}
+
+fn list_paths(paths: &[String]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    paths.join(", ")
 }
 
 fn quote_with_lead(lead: &str, text: &str) -> String {

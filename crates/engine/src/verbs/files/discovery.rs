@@ -17,9 +17,15 @@ const PASSED_OVER: [&str; 6] = [".git", ".piton", "node_modules", "target", "dis
 /// Whether a native file lies at this path, seen from the project.
 fn is_native_path(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let fits = |place: &&str| match place.strip_prefix('/') {
-        Some(place) => folder == place,
-        None => Path::new(folder).ends_with(place),
+    let folders: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let fits = |place: &&str| {
+        let is_whole = place.starts_with('/');
+        let place: Vec<&str> = place.split('/').filter(|part| !part.is_empty()).collect();
+        let count = folders.len().checked_sub(place.len());
+        count.is_some_and(|above| {
+            let mut pairs = folders[above..].iter().zip(&place);
+            (above == 0 || !is_whole) && pairs.all(|(folder, at)| *at == "*" || folder == at)
+        })
     };
     let formats =
         format::all_formats().filter_map(|format| Some((format.file_name(), format.folders?)));

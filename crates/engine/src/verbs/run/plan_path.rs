@@ -11,6 +11,7 @@ use piton_formats::plan_format::{
 };
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_formats;
+use serde::Serialize;
 
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, outside_failure, unreadable_file};
@@ -28,6 +29,15 @@ pub(crate) struct PlanPath {
     pub(crate) shown: PathBuf,
     /// The link on the way that leads out of the project.
     outside: Option<OutsideLink>,
+}
+
+/// How many items a plan has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ItemCounts {
+    /// Those that are neither done nor left out.
+    pub open: usize,
+    /// All that an agent works on.
+    pub total: usize,
 }
 
 impl PlanPath {
@@ -67,18 +77,27 @@ impl PlanPath {
         self.read_plan(RunId::PROJECT, "", "").map(drop)
     }
 
+    /// How many of its items an agent is to work on; none where it is no plan.
+    pub(crate) fn count_items(&self) -> Option<ItemCounts> {
+        let (plan, _) = self.read_plan(RunId::PROJECT, "", "").ok()?;
+        let work = plan.items.iter().filter(|item| item.prompt.is_some());
+        let (finished, open): (Vec<_>, Vec<_>) = work.partition(|item| item.state.is_finished());
+        Some(ItemCounts {
+            open: open.len(),
+            total: open.len() + finished.len(),
+        })
+    }
+
     /// The plans in one file that lie in a folder.
     pub(crate) fn collect_in_folder(world: &World, folder: &Path) -> Vec<Self> {
         let formats = plan_formats().iter();
         let found = formats.flat_map(|format| {
-            let names = format
-                .finding
-                .candidates
-                .iter()
-                .map(|name| folder.join(name));
-            let files = names.filter_map(|path| Self::resolve(world, &path));
-            // Other tools have files of that name as well.
-            files.filter(|file| format.issues.is_none() || file.is_plan())
+            let files = |names: &'static [&'static str]| {
+                let paths = names.iter().flat_map(|name| expand_path(folder, name));
+                paths.filter_map(|path| Self::resolve(world, &path))
+            };
+            let shared = files(format.finding.shared_names).filter(Self::is_plan);
+            files(format.finding.candidates).chain(shared)
         });
         found.collect()
     }
@@ -88,10 +107,20 @@ impl PlanPath {
         self.file.parent().unwrap_or(Path::new("/"))
     }
 
-    /// What runs of it are called.
+    /// What runs of it are called: as its file, or as its folder where every plan of
+    /// its kind has a file of the same name.
     pub(super) fn run_name(&self) -> String {
-        let stem = self.file.file_stem().unwrap_or_default();
-        stem.to_string_lossy().into_owned()
+        let is_in_folders =
+            |name: &&str| name.contains("/*/") && self.file.ends_with(last_part(name));
+        let shared = plan_formats()
+            .iter()
+            .flat_map(|format| format.finding.shared_names);
+        let folder = self.folder().file_name();
+        let name = match shared.copied().find(|name| is_in_folders(&name)) {
+            Some(_) => folder.or(self.file.file_stem()),
+            None => self.file.file_stem(),
+        };
+        name.unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The plan in it, for a run of this id and source, and its text. It is called
@@ -209,6 +238,26 @@ impl PlanPath {
             .with_hint("mend the file, then run again")
             .with_findings(findings)
     }
+}
+
+/// The name at the end of a path.
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The paths below a folder that a path with `*` for any one folder stands for, sorted.
+fn expand_path(folder: &Path, path: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = path.split_once("/*/") else {
+        return vec![folder.join(path)];
+    };
+    let entries = fs::read_dir(folder.join(before)).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut paths: Vec<PathBuf> = names
+        .map(|name| folder.join(before).join(name).join(after))
+        .filter(|path| path.exists())
+        .collect();
+    paths.sort();
+    paths
 }
 
 fn has_extension(path: &Path, endings: &[&str]) -> bool {

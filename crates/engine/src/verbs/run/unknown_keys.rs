@@ -1,5 +1,5 @@
-//! The keys of a plan's file that nothing reads: reported when it is run, because the
-//! person who wrote one meant something by it.
+//! The keys of a plan's file that nothing reads, and the marks that it does not know:
+//! reported when it is run, because the person who wrote one meant something by it.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,12 @@ use crate::failure::notice::Notice;
 use crate::process::shell::quote_word;
 use crate::project::Project;
 
+/// The problem of a box with a mark that its format does not know.
+const UNKNOWN_MARK: &str = "UNKNOWN_MARK";
 /// So many different keys are told.
 const TOLD_MAX: usize = 5;
 
-/// Tells which keys of the file of a plan nothing reads, each once; of a file that
+/// Tells which keys and marks of the file of a plan are unknown, each once; of a file that
 /// others write whole, how it deviates from its format.
 pub(super) fn warn_deviations(
     project: &Project,
@@ -44,7 +46,9 @@ pub(super) fn warn_deviations(
         }
         return;
     }
-    let unknown = format.unknown_keys(source);
+    let mut unknown = format.unknown_keys(source);
+    let marks = format.check(source, Grade::Tolerant).into_iter();
+    unknown.extend(marks.filter(|problem| problem.code == UNKNOWN_MARK));
     if unknown.is_empty() {
         return;
     }
@@ -103,7 +107,7 @@ fn dedup_problems(problems: Vec<Problem>, path: &str) -> Vec<Problem> {
     told.truncate(TOLD_MAX);
     if let Some(last) = told.last_mut().filter(|_| more > 0) {
         last.hint = format!(
-            "{}; `piton files check {path}` tells {more} more keys",
+            "{}; `piton files check {path}` tells {more} more",
             last.hint
         );
     }
