@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use piton_store::{StoreAddress, StoreFault};
 
-use self::inside::{HOME, OutsideLink, resolve_within, write_own_file};
+use self::inside::{HOME, OutsideLink, resolve_named_within, resolve_within, write_own_file};
 use crate::failpoint;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::git;
@@ -212,6 +212,15 @@ impl Project {
         resolve_within(&[&self.work_tree, root], path)
     }
 
+    /// Where a file is that a file of the project names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resolve_inside`], and when it lies below neither root.
+    pub(crate) fn resolve_named(&self, path: &Path) -> io::Result<PathBuf> {
+        resolve_named_within(&[&self.work_tree, &self.root], path)
+    }
+
     /// The bytes of a file of the project.
     ///
     /// # Errors
@@ -263,7 +272,15 @@ pub(crate) fn find_outside_link(world: &World, path: &Path) -> Option<OutsideLin
         }
         path
     });
-    let folder = if path.is_dir() { &path } else { path.parent()? };
+    let is_link = |path: &&Path| fs::symlink_metadata(path).is_ok_and(|at| at.is_symlink());
+    let below_cwd = |at: &&Path| at.starts_with(&world.cwd) && **at != *world.cwd;
+    // A link may lead to a project of its own: the one that counts holds the link.
+    let first_link = path.ancestors().filter(below_cwd).filter(is_link).last();
+    let folder = match first_link {
+        Some(link) => link.parent()?,
+        None if path.is_dir() => &path,
+        None => path.parent()?,
+    };
     let resolved = Project::find(world, folder).resolve_inside(&path);
     OutsideLink::of_error(&resolved.err()?).cloned()
 }

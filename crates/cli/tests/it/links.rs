@@ -394,3 +394,78 @@ fn a_store_that_is_open_is_closed_by_the_next_writing_command() {
     assert_eq!(open_to_others(&scratch), Vec::<String>::new());
     assert_eq!(scratch.piton(&["journal", "verify"]).exit, 0);
 }
+
+#[test]
+fn no_lane_is_made_or_noted_through_a_link() {
+    for (link, to) in [
+        (".piton/lanes/1", "OUT"),
+        (".piton/lanes/1/lock", "OUT/victim"),
+        (".piton/lanes/1/env", "OUT/victim"),
+        (".piton/lanes/1/setup.log", "OUT/victim"),
+    ] {
+        let (scratch, out) = (Scratch::new(), Scratch::outside_git());
+        scratch.git(&["init", "-q"]);
+        scratch.sprint(SPRINT).agent("cat >>prompts");
+        scratch.git(&["add", "-f", "."]);
+        scratch.git(&["commit", "-qm", "begin"]);
+        scratch.write(
+            ".piton/config.toml",
+            "[workspace]\nsetup = \"echo OWNED\"\n",
+        );
+        out.write("victim", "of-the-user-alone\n");
+        set_link(&scratch, &out, link, to);
+        let before = snapshot(&[&out.path()]);
+        let said = give(&scratch, &format!("{RUN} --workers 2"));
+        assert_eq!(before, snapshot(&[&out.path()]), "{link}: {said:?}");
+        assert!(said.err.contains(OUTSIDE), "{link}: {said:?}");
+    }
+}
+
+#[test]
+fn a_path_that_a_repository_names_stays_in_the_project() {
+    let (scratch, out) = (Scratch::new(), Scratch::outside_git());
+    let named = out.path().join("flow.yaml");
+    out.write(
+        "flow.yaml",
+        "name: flow\nphases:\n  - id: of-the-user-alone\n    prompt: x\n",
+    );
+    scratch.write(
+        "named/SPRINT.yaml",
+        &format!("workflow: {}\n", named.display()),
+    );
+    let said = give(&scratch, "plan compile named");
+    assert_eq!(said.exit, 1, "{said:?}");
+    assert!(said.err.contains(OUTSIDE), "{said:?}");
+    assert!(!said.err.contains(SECRET), "{said:?}");
+    assert!(!scratch.has("named/PROGRESS.yaml"));
+}
+
+#[test]
+fn a_plan_behind_a_link_to_another_project_is_not_run() {
+    let (scratch, out) = (Scratch::new(), Scratch::outside_git());
+    scratch.git(&["init", "-q"]);
+    out.git(&["init", "-q"]);
+    let (_, plan) = VICTIMS
+        .iter()
+        .find(|(name, _)| *name == "prd")
+        .expect("there");
+    out.write("prd.json", plan);
+    scratch.agent("cat >>prompts");
+    symlink(out.path(), scratch.path().join("sub")).expect("linked");
+    let said = give(&scratch, "run sub/prd.json --agent ./agent.sh");
+    assert_eq!(said.exit, 1, "{said:?}");
+    assert!(said.err.contains(CODE), "{said:?}");
+    assert!(!scratch.has("prompts") && !out.has("prompts"));
+}
+
+#[test]
+fn a_store_behind_a_link_is_not_rebuilt() {
+    let (scratch, other) = (Scratch::new(), Scratch::outside_git());
+    assert_eq!(give(&other, RECORD).exit, 0);
+    symlink(other.path().join(".piton"), scratch.path().join(".piton")).expect("linked");
+    let before = snapshot(&[&other.path()]);
+    let said = give(&scratch, "store rebuild");
+    assert_eq!(said.exit, 1, "{said:?}");
+    assert!(said.err.contains(CODE), "{said:?}");
+    assert_eq!(before, snapshot(&[&other.path()]));
+}

@@ -87,6 +87,22 @@ pub(crate) fn resolve_within(roots: &[&Path], path: &Path) -> io::Result<PathBuf
     }
 }
 
+/// The same for a path that a file of the project names, not a user: it must lie below
+/// one of the roots.
+///
+/// # Errors
+///
+/// [`OutsideLink`] where it does not, and as [`resolve_within`].
+pub(crate) fn resolve_named_within(roots: &[&Path], path: &Path) -> io::Result<PathBuf> {
+    if roots.iter().any(|root| path.starts_with(root)) {
+        return resolve_within(roots, path);
+    }
+    Err(io::Error::other(OutsideLink {
+        link: path.to_owned(),
+        to: None,
+    }))
+}
+
 /// Whether a file lies below a root, and not in what git or piton keep there.
 fn is_open_place(root: &Path, real: &Path, is_homes: bool) -> bool {
     let Ok(below) = real.strip_prefix(root) else {

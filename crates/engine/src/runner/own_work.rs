@@ -17,7 +17,7 @@ use piton_formats::registry::plan_format;
 use super::runner_state::{Runner, RunnerJob};
 use super::site::Site;
 use crate::failure::Failure;
-use crate::project::inside::resolve_within;
+use crate::project::inside::resolve_named_within;
 use crate::session::Session;
 use crate::world::input;
 
@@ -42,7 +42,9 @@ pub(super) fn read_role_texts(
     let files = of_plan.filter_map(|(name, table)| Some((name, table.prompt.as_ref()?)));
     files
         .map(|(name, file)| {
-            let text = session.project.read_text(&session.project.root.join(file));
+            let path = session.project.root.join(file);
+            let path = session.project.resolve_named(&path);
+            let text = path.and_then(|path| input::read_text(&path));
             let text = text.map_err(|failure| {
                 let what = format!(
                     ".piton/config.toml: roles.{name}.prompt: {}: {failure}",
@@ -195,7 +197,7 @@ impl Runner<'_, '_> {
     fn read_beside_plan(&self, site: &Site, path: &Path) -> Option<String> {
         let project = &self.session.project;
         let roots = [site.tree_path(), &project.work_tree, &project.root];
-        input::read_text(&resolve_within(&roots, path).ok()?).ok()
+        input::read_text(&resolve_named_within(&roots, path).ok()?).ok()
     }
 
     /// An attempt has failed when what it was to write is not there, stands there as it

@@ -393,7 +393,7 @@ impl WorkflowSource for WorkflowFolder {
             let inside = self
                 .project
                 .as_ref()
-                .map(|project| project.resolve_inside(&path));
+                .map(|project| project.resolve_named(&path));
             let refused = inside
                 .and_then(Result::err)
                 .map(|error| format!(": {error}"));

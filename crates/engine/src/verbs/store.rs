@@ -135,6 +135,7 @@ pub fn rebuild(
         return Err(missing_store_failure());
     }
     refuse_live(world, &project)?;
+    project.close_home();
     let rebuilt = project.store_address()?.rebuild(report)?;
     Ok(RebuiltStore {
         store: rebuilt.path,
@@ -146,6 +147,7 @@ pub fn rebuild(
 
 /// A runner would go on in a store that is no longer in its place.
 fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
+    project.check_home()?;
     if !project.exists() {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use crate::config::repositories::table_of_own_repository;
 use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
 use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
+use crate::project::inside::open_own_file;
 use crate::world::input::sha256;
 use crate::world::pause;
 
@@ -283,6 +284,9 @@ impl Pool {
     fn lock_lane(&self, number: u32) -> Result<Option<Lane>, LaneFault> {
         let folder = self.lane_folder(number);
         let path = folder.join("lock");
+        self.project
+            .resolve_inside(&folder)
+            .map_err(file_fault_at(&folder))?;
         loop {
             create_private_folder(&folder)?;
             let file = match open_private_file(&path) {
@@ -315,9 +319,9 @@ impl Pool {
 fn find_worktree_in(folder: &Path, number: u32) -> Option<PathBuf> {
     let end = format!("-{number}");
     let entries = fs::read_dir(folder).ok()?.flatten();
-    let mut folders = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir());
+    // A link is no worktree that piton made.
+    let own = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut folders = own.map(|entry| entry.path());
     folders.find(|path| path.to_str().is_some_and(|path| path.ends_with(&end)))
 }
 
@@ -343,8 +347,7 @@ fn create_private_folder(folder: &Path) -> Result<(), LaneFault> {
 
 fn open_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true).mode(0o600);
-    options.open(path)
+    open_own_file(path, options.create(true).truncate(false).write(true))
 }
 
 /// Whether this is the file that lies there now.

@@ -9,6 +9,7 @@ use super::{Lane, LaneFault, Pool, file_fault_at};
 use crate::git::GitControl;
 use crate::process;
 use crate::process::{ProgramCall, StopReason};
+use crate::project::inside::write_own_file;
 
 /// Of what a command printed so many lines are said where it failed.
 const LINES: usize = 20;
@@ -122,7 +123,7 @@ fn write_log(lane: &Lane, script: LaneScript, text: &str) -> Result<(), LaneFaul
         LaneScript::Setup => lane.setup_log_path(),
         LaneScript::Teardown => return Ok(()),
     };
-    fs::write(&path, text).map_err(file_fault_at(&path))
+    write_own_file(&path, text.as_bytes()).map_err(file_fault_at(&path))
 }
 
 /// The variables of a file of `NAME=value` lines, and the lines, from 1, that are
@@ -152,11 +153,7 @@ fn is_variable_name(name: &str) -> bool {
 
 /// A folder's path is private; so is what lies in it.
 pub(super) fn create_empty_env_file(path: &Path) -> Result<(), LaneFault> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = fs::OpenOptions::new();
-    options.create(true).truncate(true).write(true).mode(0o600);
-    let made = options.open(path);
-    made.map(drop).map_err(file_fault_at(path))
+    write_own_file(path, b"").map_err(file_fault_at(path))
 }
 
 #[cfg(test)]
