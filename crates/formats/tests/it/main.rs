@@ -17,6 +17,10 @@ mod compile_warnings;
 mod desk;
 mod edits;
 mod ends;
+#[expect(unreachable_pub, reason = "a crate of its own elsewhere")]
+#[path = "../../../../fuzz/src/targets.rs"]
+mod fuzz;
+mod fuzz_targets;
 mod garbled;
 mod guardrail_shapes;
 mod hostile;
