@@ -489,6 +489,10 @@ pub enum Command {
         /// What takes its place, by its id.
         superseded_by: Option<String>,
     },
+    /// Follow these as they stand now: a person has read them.
+    EndorseMemories(Vec<String>),
+    /// Ask a person about what came by files and nobody confirmed, once.
+    AskAboutUnconfirmed,
     /// Keep what was remembered elsewhere, each thing once.
     ImportMemories(Vec<Memory>),
     /// Ask a person about those of these memories that attempts keep failing with.
@@ -610,6 +614,10 @@ pub struct ImportedFile {
     /// file has it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<ImportedRecord>,
+    /// Which of the things a person wrote into the file here, by their places in
+    /// `found`. Of the others it is not known who wrote them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_person: Vec<usize>,
 }
 
 /// What to do with a thing in a file that the journal knows with other contents.
@@ -690,7 +698,10 @@ impl Command {
                 vec![StreamId::sessions(), StreamId::memory()]
             }
             // Who retires answers the question about it, if there is one.
-            Self::DoubtMemories(_) | Self::RetireMemory { .. } => {
+            Self::DoubtMemories(_)
+            | Self::RetireMemory { .. }
+            | Self::EndorseMemories(_)
+            | Self::AskAboutUnconfirmed => {
                 vec![StreamId::of_run(RunId::PROJECT), StreamId::memory()]
             }
             Self::AddMemory(_) | Self::NoticeMemory { .. } | Self::ImportMemories(_) => {
@@ -775,6 +786,8 @@ impl Command {
             | Self::RetireMemory { .. }
             | Self::ImportMemories(_)
             | Self::DoubtMemories(_)
+            | Self::EndorseMemories(_)
+            | Self::AskAboutUnconfirmed
             | Self::ResolveBlocker { .. }
             | Self::TurnFace { .. }
             | Self::TakeFile(_) => None,

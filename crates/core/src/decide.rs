@@ -93,6 +93,8 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
         } => remembering::retire_memory(it, id, why.as_deref(), superseded_by.as_deref())?,
         Command::ImportMemories(memories) => remembering::import_memories(it, memories),
         Command::DoubtMemories(ids) => remembering::ask_about_doubted(it, ids),
+        Command::EndorseMemories(ids) => remembering::endorse_memories(it, ids)?,
+        Command::AskAboutUnconfirmed => remembering::ask_about_unconfirmed(it),
         Command::ResolveBlocker {
             spec,
             task_id,

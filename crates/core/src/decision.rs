@@ -49,6 +49,9 @@ pub struct DecisionRow {
     /// The memory that it is about, by its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
+    /// The memories that it is about, where it is about several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<String>,
     /// The question, in one line.
     pub question: String,
     /// More, if there is more.

@@ -152,6 +152,8 @@ impl Event {
                     true
                 }
                 MemoryEvent::Confirmed { .. }
+                | MemoryEvent::Endorsed { .. }
+                | MemoryEvent::Reworded { .. }
                 | MemoryEvent::Used { .. }
                 | MemoryEvent::Judged { .. } => false,
             },

@@ -4,12 +4,16 @@
 //! What is remembered is added, revised and retired by events; nothing is ever
 //! taken out. Nothing here finds what helps: that is recall, built on these rows.
 
+mod origin;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
 use crate::native::Native;
 use crate::word::words;
+
+pub use self::origin::{MemoryOrigin, UnconfirmedPolicy};
 
 words! {
     /// What kind of memory it is.
@@ -248,6 +252,15 @@ pub struct Retirement {
     pub superseded_by: Option<String>,
 }
 
+/// That a person wants something to be followed, as it stands now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endorsement {
+    /// Who: a person, or the file in which a person wrote it here.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// What the read tables know of something remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredRow")]
@@ -281,6 +294,12 @@ pub struct MemoryRow {
     /// What was checked out when it was recorded, or last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<Checkout>,
+    /// Who wants it to be followed, beside whoever recorded it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endorsed: Option<Endorsement>,
+    /// The file in which its words were changed since, by nobody that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reworded: Option<String>,
 }
 
 /// A row as it is stored.
@@ -302,6 +321,10 @@ struct StoredRow {
     asked_at_failed: Option<u64>,
     #[serde(default)]
     checkout: Option<Checkout>,
+    #[serde(default)]
+    endorsed: Option<Endorsement>,
+    #[serde(default)]
+    reworded: Option<String>,
 }
 
 impl From<StoredRow> for MemoryRow {
@@ -319,6 +342,8 @@ impl From<StoredRow> for MemoryRow {
             uses: row.uses,
             asked_at_failed: row.asked_at_failed,
             checkout: row.checkout,
+            endorsed: row.endorsed,
+            reworded: row.reworded,
         }
     }
 }
@@ -339,6 +364,8 @@ impl MemoryRow {
             uses: MemoryUses::default(),
             asked_at_failed: None,
             checkout: None,
+            endorsed: None,
+            reworded: None,
         }
     }
 

@@ -185,6 +185,8 @@ pub(crate) fn needs_whole_tree(command: &Command) -> bool {
         | Command::NoticeMemory { .. }
         | Command::RetireMemory { .. }
         | Command::DoubtMemories(_)
+        | Command::EndorseMemories(_)
+        | Command::AskAboutUnconfirmed
         | Command::ImportMemories(_)
         | Command::ResolveBlocker { .. }
         | Command::TurnFace { .. }
@@ -382,6 +384,10 @@ pub fn needs_of_command(command: &Command) -> Needs {
                 add_needs_of_resolution(&mut rows, why.as_deref());
             }
             rows.push(Need::Decision(*decision));
+            // Which of them a question names is seen only when it is loaded.
+            if *run == RunId::PROJECT && matches!(verb, Verb::Approve | Verb::Reject) {
+                rows.push(Need::Memories(None));
+            }
             add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
@@ -427,6 +433,15 @@ pub fn needs_of_command(command: &Command) -> Needs {
             rows.push(Need::NextDecision);
             rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
             rows.extend(ids.iter().cloned().map(Need::Memory));
+        }
+        Command::EndorseMemories(ids) => {
+            rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
+            rows.extend(ids.iter().cloned().map(Need::Memory));
+        }
+        Command::AskAboutUnconfirmed => {
+            rows.push(Need::NextDecision);
+            rows.push(Need::OpenDecisions(Some(RunId::PROJECT)));
+            rows.push(Need::Memories(None));
         }
         Command::ImportMemories(memories) => {
             memories

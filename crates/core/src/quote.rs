@@ -5,12 +5,17 @@
 //! neither: no line of them begins a heading or ends the fence around them, and
 //! an agent that repeats its prompt has not answered.
 
+use crate::terminal::clean_text;
+
 /// What an answer is recognised by, and how it is written where it is none.
 const ANSWER_FORMS: &[(&str, &str)] = &[
     ("\"status\"", "\\\"status\\\""),
     ("<ralph>", "<\\ralph>"),
     ("<observation", "<\\observation"),
 ];
+
+/// What some readers take for the end of a line, beside the line feed.
+const LINE_BREAKS: [char; 6] = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// The mark at both ends of a signal: `###BLOCKED:why###`.
 const SIGNAL_MARK: &str = "###";
@@ -19,6 +24,13 @@ const SIGNAL_MARK: &str = "###";
 #[must_use]
 pub fn render_quote(text: &str) -> String {
     prefix_lines(text, "> ", "> ")
+}
+
+/// A text as a quotation below an item of a list. Characters that are not seen are
+/// written out: what a person would not read, an agent is not told.
+#[must_use]
+pub fn render_quote_below(text: &str) -> String {
+    prefix_lines(&clean_text(text), "  > ", "  > ")
 }
 
 /// A text as an item of a list, without the line break at its end: further
@@ -102,7 +114,7 @@ fn prefix_lines(text: &str, first: &str, further: &str) -> String {
 /// The text with every form of an answer written so that it is none, and with
 /// line feeds as its only line breaks.
 fn escape_answer_forms(text: &str) -> String {
-    let mut out = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut out = text.replace("\r\n", "\n").replace(LINE_BREAKS, "\n");
     for (form, harmless) in ANSWER_FORMS {
         out = replace_ignoring_case(&out, form, harmless);
     }

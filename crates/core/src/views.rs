@@ -135,12 +135,14 @@ fn keys_of_decision_event(event: &DecisionEvent) -> Vec<Key> {
 fn keys_of_memory_event(event: &MemoryEvent) -> Vec<Key> {
     match event {
         MemoryEvent::Added(memory) | MemoryEvent::Revised(memory) => memory_keys(memory),
-        MemoryEvent::Retired { id, .. } | MemoryEvent::Confirmed { id, .. } => {
+        MemoryEvent::Retired { id, .. }
+        | MemoryEvent::Confirmed { id, .. }
+        | MemoryEvent::Reworded { id, .. } => {
             vec![Key::Memory(id.clone())]
         }
-        MemoryEvent::Used { ids, .. } | MemoryEvent::Judged { ids, .. } => {
-            ids.iter().cloned().map(Key::Memory).collect()
-        }
+        MemoryEvent::Used { ids, .. }
+        | MemoryEvent::Judged { ids, .. }
+        | MemoryEvent::Endorsed { ids } => ids.iter().cloned().map(Key::Memory).collect(),
     }
 }
 

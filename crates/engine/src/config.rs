@@ -1,6 +1,7 @@
 //! `.piton/config.toml`: what a project says of how it is run. All optional.
 
 mod agents;
+mod memory;
 mod merge;
 mod notify;
 mod pull_requests;
@@ -32,6 +33,7 @@ use crate::project::Project;
 
 pub use crate::agents::settings::{AgentTable, PricesTable, VerdictSource};
 
+pub use self::memory::MemoryConfig;
 pub use self::merge::MergeConfig;
 pub use self::notify::NotifyConfig;
 pub use self::pull_requests::{PullRequestProgram, PullRequestsConfig};
@@ -64,6 +66,8 @@ pub struct Config {
     pub git: GitConfig,
     /// What becomes of what agents ask for beside their work.
     pub requests: RequestsConfig,
+    /// What agents are shown of what is remembered.
+    pub memory: MemoryConfig,
     /// Where several agents work at once.
     pub workspace: WorkspaceConfig,
     /// What their work has to pass together.

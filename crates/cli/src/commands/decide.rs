@@ -162,11 +162,11 @@ fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
         output.print_note(&format!("{file}: {what}{}", kept.unwrap_or_default()));
     }
     if let Some(decided) = &decided.memory {
-        let is_retired = decided.way == Some(DecisionChoice::Retired);
-        let what = if is_retired {
-            "retired; it stays on record"
-        } else {
-            "followed on"
+        let what = match (decided.way, decided.verb) {
+            (Some(DecisionChoice::Retired), _) => "retired; it stays on record",
+            (None, Verb::Approve) => "confirmed",
+            (None, Verb::Reject) => "rejected; agents are not shown it",
+            (Some(_) | None, _) => "followed on",
         };
         output.print_note(&format!("{}: {what}", decided.memory));
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args as ClapArgs, Subcommand, ValueEnum};
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::model::Actor;
-use piton_engine::model::memory::{Confidence, Memory, MemoryKind, MemoryRow};
+use piton_engine::model::memory::{Confidence, Memory, MemoryKind};
 use piton_engine::model::terminal::clean_line;
 use piton_engine::verbs::doctor::{self, DoctorReport};
 use piton_engine::verbs::import;
@@ -50,6 +50,15 @@ enum LearnCommand {
     Show {
         /// The id, as `piton learn list` shows it
         id: String,
+    },
+    /// Confirm memories that came by a file: agents are shown them as a person's
+    #[command(
+        after_help = "What came by a file, such as the guardrails of a cloned repository, is marked in prompts until a person confirms it. Read it first.\n\nExamples:\n  piton learn show sign-0002\n  piton learn confirm sign-0002 sign-0003"
+    )]
+    Confirm {
+        /// The ids, as `piton learn list` shows them
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
     },
     /// Replace a memory with another; both stay on record
     #[command(after_help = "Example:\n  piton learn supersede learning-0003 --by learning-0009")]
@@ -179,6 +188,9 @@ impl TypedCommand for LearnArgs {
             LearnCommand::Add(_) => Permission::new("piton learn add", CommandAccess::OwnItem),
             LearnCommand::List { .. } => Permission::new("piton learn list", CommandAccess::Read),
             LearnCommand::Show { .. } => Permission::new("piton learn show", CommandAccess::Read),
+            LearnCommand::Confirm { .. } => {
+                Permission::new("piton learn confirm", CommandAccess::Person)
+            }
             LearnCommand::Supersede { .. } => {
                 Permission::new("piton learn supersede", CommandAccess::Person)
             }
@@ -219,6 +231,14 @@ impl TypedCommand for LearnArgs {
                 if !examined.findings.is_empty() {
                     return Ok(CommandExit::No);
                 }
+            }
+            LearnCommand::Confirm { ids } => {
+                call.print(&learn::confirm(world, &ids)?, |confirmed, _, output| {
+                    for row in confirmed.memories.iter().map(|found| &found.row) {
+                        let title = memory_title(&row.memory);
+                        output.print_note(&format!("confirmed {}: {title}", row.id));
+                    }
+                });
             }
             LearnCommand::Supersede { id, by, why } => {
                 let by = by.trim().to_owned();
@@ -286,10 +306,7 @@ fn add_memory(args: LearnAdd, call: &mut Invocation<'_>) -> Result<(), Failure> 
 }
 
 fn show_memories(found: &RememberedRows, _: &World, output: &mut CliOutput) {
-    let rows = found
-        .memories
-        .iter()
-        .map(|found| memory_columns(&found.row));
+    let rows = found.memories.iter().map(memory_columns);
     output.print_data(&table::render(rows));
     if found.memories.is_empty() {
         output.print_note("nothing of this is remembered");
@@ -324,8 +341,10 @@ fn memory_title(memory: &Memory) -> String {
     first_line(memory.title.as_deref().unwrap_or(&memory.content))
 }
 
-fn memory_columns(row: &MemoryRow) -> [String; 4] {
-    let retired = row.retired.as_ref().map(|_| "(retired)");
+fn memory_columns(found: &RememberedRow) -> [String; 4] {
+    let row = &found.row;
+    let unconfirmed = found.origin.unconfirmed.then_some("(not confirmed)");
+    let retired = row.retired.as_ref().map(|_| "(retired)").or(unconfirmed);
     [
         row.id.clone(),
         row.memory
@@ -376,6 +395,7 @@ fn render_memory(world: &World, remembered: &RememberedRow) -> String {
         actor_name(&row.by)
     );
     line("Learned", Some(&learned));
+    line("Origin", Some(&remembered.origin.text));
     for source in &row.again {
         let from = source.attempt.as_deref().or(source.item.as_deref());
         line("Again from", from);

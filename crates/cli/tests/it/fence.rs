@@ -92,10 +92,11 @@ fn agent(scratch: &Scratch) -> String {
 }
 
 /// What reproduces the gap: commands of a person, typed by an agent.
-const FORBIDDEN: [(&str, &str); 3] = [
+const FORBIDDEN: [(&str, &str); 4] = [
     ("decide", "decide d1 answer --why tabs"),
     ("skip", "plan skip test"),
     ("retire", "learn retire learning-0001 --why x"),
+    ("confirm", "learn confirm learning-0001"),
 ];
 
 /// After an agent tried all that is forbidden: nothing of it came to pass.

@@ -50,6 +50,7 @@ fn each_kind_is_added_listed_and_shown() {
     Trigger: Before the schema is changed
     Added after: Session: 2026-01-15 - added by Ada
     Learned: 2026-01-15 09:00 UTC, by Ada
+    Origin: added by `Ada` on 2026-01-15
     Trust: told
 
     Write it down and ask first.
@@ -62,6 +63,7 @@ fn each_kind_is_added_listed_and_shown() {
     Example: src/error.rs
     Confidence: high
     Learned: 2026-01-15 09:00 UTC, by Ada
+    Origin: added by `Ada` on 2026-01-15
     Trust: told
 
     Errors carry a context

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stderr, reason = "what is skipped is said aloud")]
 
 mod adoption;
+mod advice;
 mod another_plan;
 mod archive;
 mod at_work;

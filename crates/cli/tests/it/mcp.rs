@@ -255,7 +255,7 @@ fn resources_are_listed_and_read_as_markdown() {
             ("piton://item", "Ask first"),
             (
                 "piton://guardrails",
-                "## Ask first\n\nWhen: always\n\nDo ask.",
+                ":\n  > Ask first: always: Do ask.\n",
             ),
         ] {
             let read = server.request("resources/read", json!({ "uri": uri }));

@@ -425,7 +425,8 @@ fn signs_are_the_first_thing_an_agent_is_given() {
     for plan in ["RALPH_TASK.md", "demo"] {
         assert_eq!(run(&scratch, plan).exit, 0);
         let prompt = scratch.read("prompt");
-        let sign = "## Keep to this\n\n- Look first: Before an edit: Read the file [sign-0001]\n";
-        assert!(prompt.starts_with(sign), "{prompt}");
+        assert!(prompt.starts_with("## Keep to this\n\n"), "{prompt}");
+        let sign = "- [sign-0001] from `.ralph/guardrails.md`, not confirmed by a person here:\n  > Look first: Before an edit: Read the file\n";
+        assert!(prompt.contains(sign), "{prompt}");
     }
 }

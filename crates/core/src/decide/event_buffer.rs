@@ -41,6 +41,7 @@ struct QuestionOptions {
     ways: Option<Vec<DecisionChoice>>,
     edits: Vec<Edit>,
     request: Option<Box<WorkRequest>>,
+    memories: Vec<String>,
 }
 
 /// A decision while it is being made.
@@ -121,6 +122,17 @@ impl<'a> EventBuffer<'a> {
         let tables = &self.tables;
         let holders = &mut self.word_holders;
         holders.get_or_insert_with(|| WordHolders::from_tables(tables))
+    }
+
+    /// The memories that were revised, by their ids.
+    pub(super) fn revised_memories(&self) -> Vec<String> {
+        let revised = self.drafts.iter().filter_map(|draft| {
+            let Event::Memory(MemoryEvent::Revised(memory)) = &draft.event else {
+                return None;
+            };
+            memory.id.clone()
+        });
+        revised.collect()
     }
 
     /// How many events were told.
@@ -245,7 +257,7 @@ impl<'a> EventBuffer<'a> {
         let ways = QuestionOptions {
             ways,
             edits,
-            request: None,
+            ..QuestionOptions::default()
         };
         self.open_decision_with_options(DecisionKind::FileConflict, run, about, text, ways);
     }
@@ -262,6 +274,16 @@ impl<'a> EventBuffer<'a> {
             text,
             ways,
         );
+    }
+
+    /// Asks whether things that came by files are to be followed.
+    pub(super) fn ask_about_unconfirmed(&mut self, ids: Vec<String>, text: QuestionText) {
+        let more = QuestionOptions {
+            memories: ids,
+            ..QuestionOptions::default()
+        };
+        let (kind, about) = (DecisionKind::UnconfirmedMemory, QuestionSubject::Nothing);
+        self.open_decision_with_options(kind, RunId::PROJECT, about, text, more);
     }
 
     /// Asks about edits of the plan of a run; nothing waits for the answer.
@@ -343,6 +365,7 @@ impl<'a> EventBuffer<'a> {
             ways,
             edits,
             mut request,
+            memories,
         } = more;
         if let Some(request) = &mut request {
             let (kind, id) = (request.kind, &mut request.id);
@@ -356,6 +379,7 @@ impl<'a> EventBuffer<'a> {
             node,
             file,
             memory,
+            memories,
             question,
             details,
             ways,
@@ -479,6 +503,7 @@ impl<'a> EventBuffer<'a> {
                 | DecisionKind::AgentEdit
                 | DecisionKind::Wait
                 | DecisionKind::DoubtedMemory
+                | DecisionKind::UnconfirmedMemory
                 | DecisionKind::InHand
                 | DecisionKind::Approval
                 | DecisionKind::AgentReview => true,

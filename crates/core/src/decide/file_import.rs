@@ -29,6 +29,7 @@ pub(super) fn import_file(
 ) -> Result<(), Refusal> {
     let others = find_extra_namesakes(story, &taken.found);
     let mut changed = Vec::new();
+    let mut by_person = Vec::new();
     for (at, found) in taken.found.iter().enumerate() {
         let is = if others.contains(&at) {
             NameMatch::Another
@@ -57,20 +58,37 @@ pub(super) fn import_file(
                 }
             }
             ImportedRecord::Memory(memory) => {
-                import_memory(story, memory, known, false, &mut changed)
+                let id = import_memory(story, memory, known, false, &mut changed);
+                let id = id.filter(|_| taken.by_person.contains(&at));
+                by_person.extend(id);
             }
             ImportedRecord::Retired(memory) => {
-                import_memory(story, memory, known, true, &mut changed)
+                import_memory(story, memory, known, true, &mut changed);
             }
             ImportedRecord::Removed(memory) => {
                 import_removal(story, memory, known, &taken.path, &mut changed);
             }
         }
     }
+    mark_endorsed_and_reworded(story, &taken.path, by_person);
     if !changed.is_empty() && taken.known == ImportPolicy::Ask {
         ask_about_import(story, &taken.path, &changed);
     }
     Ok(())
+}
+
+/// Notes which of what was kept or changed a person wrote here, and that the words of
+/// the rest of what was changed are those of nobody that is known.
+fn mark_endorsed_and_reworded(story: &mut EventBuffer<'_>, path: &str, by_person: Vec<String>) {
+    let mut revised = story.revised_memories();
+    revised.retain(|id| !by_person.contains(id));
+    if !by_person.is_empty() {
+        story.append(MemoryEvent::Endorsed { ids: by_person });
+    }
+    for id in revised {
+        let file = path.to_owned();
+        story.append(MemoryEvent::Reworded { id, file });
+    }
 }
 
 /// Whether only the file has changed a thing since piton wrote it: the journal
@@ -497,14 +515,16 @@ fn is_same_attempt(row: &AttemptRow, told: &ReportedAttempt) -> bool {
         })
 }
 
+/// The id of the memory whose words the file and the journal share from now on.
 fn import_memory(
     story: &mut EventBuffer<'_>,
     memory: &Memory,
     known: ImportPolicy,
     retired: bool,
     changed: &mut Vec<String>,
-) {
+) -> Option<String> {
     let row = find_memory(story, memory);
+    let mut is_said = true;
     let id = match row {
         None => remembering::record_memory(story, memory),
         Some(row) => {
@@ -522,19 +542,20 @@ fn import_memory(
                             native: None,
                             ..memory.clone()
                         };
-                        remembering::record_memory(story, &memory);
-                        return;
+                        return Some(remembering::record_memory(story, &memory));
                     }
                     ImportPolicy::Take => revise_memory(story, &row, memory),
-                    ImportPolicy::Keep => {}
+                    ImportPolicy::Keep => is_said = false,
                     ImportPolicy::Ask if is_revived => {
+                        is_said = false;
                         changed.push(format!(
                             "`{}` holds in the file, and is retired here",
                             row.id
                         ));
                     }
                     ImportPolicy::Ask => {
-                        changed.push(describe_differences(&row.id, memory, &row.memory))
+                        is_said = false;
+                        changed.push(describe_differences(&row.id, memory, &row.memory));
                     }
                 }
             }
@@ -547,11 +568,12 @@ fn import_memory(
         .is_some_and(|row| row.retired.is_some());
     if retired && !is_retired {
         story.append(MemoryEvent::Retired {
-            id,
+            id: id.clone(),
             why: Some("marked in the file".to_owned()),
             superseded_by: None,
         });
     }
+    is_said.then_some(id)
 }
 
 /// What stands in the file no more is followed no more.

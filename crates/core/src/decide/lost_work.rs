@@ -207,6 +207,7 @@ fn is_asked_in_lane(story: &EventBuffer<'_>, unit: &ItemRow, row: &ItemRow) -> b
                 | DecisionKind::ClaimedItems
                 | DecisionKind::AgentEdit
                 | DecisionKind::DoubtedMemory
+                | DecisionKind::UnconfirmedMemory
                 | DecisionKind::Question
                 | DecisionKind::Request
                 | DecisionKind::Review

@@ -80,6 +80,10 @@ pub(super) fn apply_verdict(
     {
         return agent_edits::accept_edits(story, id, verb, why);
     }
+    if row.kind == DecisionKind::UnconfirmedMemory {
+        remembering::decide_unconfirmed(story, &row, verb, why);
+        return Ok(());
+    }
     if row.kind == DecisionKind::Question {
         return answer_question(story, &row, verb, why);
     }
@@ -157,6 +161,7 @@ pub(super) fn apply_verdict(
                 | DecisionKind::ClaimedItems
                 | DecisionKind::AgentEdit
                 | DecisionKind::DoubtedMemory
+                | DecisionKind::UnconfirmedMemory
                 | DecisionKind::Question
                 | DecisionKind::Review
                 | DecisionKind::PullRequest

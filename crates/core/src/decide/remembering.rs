@@ -1,17 +1,20 @@
 //! What is remembered: kept, used, judged, retired.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
-use super::event_buffer::EventBuffer;
+use super::event_buffer::{EventBuffer, QuestionText};
 use super::similar::document_without_context;
 use crate::attempt::Report;
-use crate::decision::Verb;
+use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::{Event, MemoryEvent};
 use crate::extract::extract_learnings;
 use crate::id::{AttemptId, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::memory::{Memory, MemoryKind, MemoryRow, MemorySource};
 use crate::name::{NamedRow, Space};
+use crate::quote::first_line;
 use crate::recall::{ALIKE_FROM, MemoryDocument, document_similarity};
 use crate::refusal::Refusal;
 use crate::trust::is_doubted;
@@ -100,6 +103,107 @@ pub(super) fn retire_memory(
         story.decide_if_open(decision, Verb::Settled, Some("it was retired"));
     }
     Ok(())
+}
+
+/// Notes that a person wants these to be followed as they stand now.
+pub(super) fn endorse_memories(story: &mut EventBuffer<'_>, ids: &[String]) -> Result<(), Refusal> {
+    let mut unconfirmed: Vec<String> = Vec::new();
+    for id in ids {
+        let Some(row) = story.tables.find_memory(id) else {
+            return Err(Refusal::NotRemembered(id.clone()));
+        };
+        if row.retired.is_some() {
+            return Err(Refusal::Retired(id.clone()));
+        }
+        if row.is_unconfirmed() && !unconfirmed.contains(id) {
+            unconfirmed.push(id.clone());
+        }
+    }
+    if unconfirmed.is_empty() {
+        return Ok(());
+    }
+    story.append(MemoryEvent::Endorsed { ids: unconfirmed });
+    // A question about nothing else needs no answer any more.
+    let is_answered = |id: &String| {
+        let row = story.tables.find_memory(id);
+        ids.contains(id) || row.is_some_and(|row| !row.is_followed() || !row.is_unconfirmed())
+    };
+    let open = story.tables.open_decisions(RunId::PROJECT);
+    let about_them = open.filter(|open| open.kind == DecisionKind::UnconfirmedMemory);
+    let answered = about_them.filter(|open| open.memories.iter().all(is_answered));
+    let answered: Vec<_> = answered.map(|open| open.id).collect();
+    for decision in answered {
+        story.decide_if_open(decision, Verb::Settled, Some("they were confirmed"));
+    }
+    Ok(())
+}
+
+/// So many of those that are asked about are shown with their words.
+const ASKED_SHOWN: usize = 40;
+/// So many characters of each.
+const ASKED_CHARS: usize = 160;
+
+/// Asks about what came by files and no person confirmed, and is asked about in no
+/// open question yet.
+pub(super) fn ask_about_unconfirmed(story: &mut EventBuffer<'_>) {
+    let open = story.tables.open_decisions(RunId::PROJECT);
+    let asked: BTreeSet<&String> = open.flat_map(|open| &open.memories).collect();
+    let memories = story.tables.memories();
+    let unconfirmed = memories.filter(|row| row.is_followed() && row.is_unconfirmed());
+    let mut new: Vec<&MemoryRow> = unconfirmed.filter(|row| !asked.contains(&row.id)).collect();
+    if new.is_empty() {
+        return;
+    }
+    new.sort_by_key(|row| row.position);
+    let shown = new.iter().take(ASKED_SHOWN).map(|row| {
+        let memory = &row.memory;
+        let texts = [memory.title.as_deref(), Some(&memory.content)];
+        let words: Vec<&str> = texts.into_iter().flatten().collect();
+        let words = first_line(&words.join(": "), ASKED_CHARS);
+        format!("{} ({}): {words}", row.id, row.origin().text)
+    });
+    let mut details: Vec<String> = shown.collect();
+    if let Some(more) = new.len().checked_sub(ASKED_SHOWN).filter(|more| *more > 0) {
+        details.push(format!("and {more} more; see `piton learn list`"));
+    }
+    let question = match new.as_slice() {
+        [one] => format!("{} came by a file: is it to be followed?", one.id),
+        all => format!(
+            "{} memories came by files: are they to be followed?",
+            all.len()
+        ),
+    };
+    let ids = new.iter().map(|row| row.id.clone()).collect();
+    let details = Some(details.join("\n"));
+    story.ask_about_unconfirmed(ids, QuestionText { question, details });
+}
+
+/// Follows, or follows no more, what a person was asked about.
+pub(super) fn decide_unconfirmed(
+    story: &mut EventBuffer<'_>,
+    asked: &DecisionRow,
+    verb: Verb,
+    why: Option<&str>,
+) {
+    let is_open = |id: &&String| {
+        let row = story.tables.find_memory(id);
+        row.is_some_and(|row| row.is_followed() && row.is_unconfirmed())
+    };
+    let ids: Vec<String> = asked.memories.iter().filter(is_open).cloned().collect();
+    if verb == Verb::Approve && !ids.is_empty() {
+        story.append(MemoryEvent::Endorsed { ids });
+    } else if verb == Verb::Reject {
+        for id in ids {
+            let why = Some(why.unwrap_or("a person rejected it").to_owned());
+            let superseded_by = None;
+            story.append(MemoryEvent::Retired {
+                id,
+                why,
+                superseded_by,
+            });
+        }
+    }
+    story.decide_if_open(asked.id, verb, why);
 }
 
 /// Keeps what was remembered elsewhere. What is known by the id that it had

@@ -30,6 +30,9 @@ pub enum DecisionKind {
     AgentEdit,
     /// Attempts keep failing with something that is remembered.
     DoubtedMemory,
+    /// Something that is remembered came by a file, and no person confirmed it. Agents
+    /// are not shown it until then; nothing waits.
+    UnconfirmedMemory,
     /// A person or an agent at work asks a question. The work goes on;
     /// the answer is for what comes after.
     Question,
@@ -67,6 +70,7 @@ impl DecisionKind {
             Self::ClaimedItems => "claimed-items",
             Self::AgentEdit => "agent-edit",
             Self::DoubtedMemory => "doubted-memory",
+            Self::UnconfirmedMemory => "unconfirmed-memory",
             Self::Question => "question",
             Self::Request => "request",
             Self::Review => "review",
@@ -97,6 +101,7 @@ impl DecisionKind {
             | Self::ClaimedItems
             | Self::AgentEdit
             | Self::DoubtedMemory
+            | Self::UnconfirmedMemory
             | Self::Question
             | Self::Request => false,
         }
@@ -116,6 +121,7 @@ impl DecisionKind {
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
             Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
+            Self::UnconfirmedMemory => &[Verb::Approve, Verb::Reject],
             Self::AgentEdit => &[Verb::KeepFile, Verb::KeepPiton],
             Self::Question => &[Verb::Answer, Verb::Skip],
             Self::Review | Self::Approval | Self::AgentReview => {

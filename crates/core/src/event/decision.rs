@@ -31,6 +31,9 @@ subject_events! {
             /// The memory that it is about, by its id.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             memory: Option<String>,
+            /// The memories that it is about, where it is about several.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            memories: Vec<String>,
             /// The question, in one line.
             question: String,
             /// More, if there is more.
@@ -102,6 +105,7 @@ impl DecisionEvent {
                 node: _,
                 file: _,
                 memory: _,
+                memories: _,
                 question,
                 details,
                 ways: _,

@@ -30,6 +30,19 @@ subject_events! {
             /// Where.
             source: MemorySource,
         },
+        /// A person wants that these are followed, as they stand now.
+        "memory-endorsed" Endorsed {
+            /// Their ids.
+            ids: Vec<String>,
+        },
+        /// The words of something that is remembered were changed in a file, and not by
+        /// a person here: whoever endorsed it endorsed other words.
+        "memory-reworded" Reworded {
+            /// Its id.
+            id: String,
+            /// The file, relative to the project.
+            file: String,
+        },
         /// An attempt starts whose prompt carries these.
         "memory-used" Used {
             /// Their ids.
@@ -58,6 +71,8 @@ impl MemoryEvent {
                 superseded_by: _,
             } => visit_option(why, each),
             Self::Confirmed { id: _, source: _ }
+            | Self::Endorsed { ids: _ }
+            | Self::Reworded { id: _, file: _ }
             | Self::Used { ids: _, attempt: _ }
             | Self::Judged { ids: _, helped: _ } => {}
         }

@@ -41,6 +41,7 @@ pub fn notification_kind_of_decision(kind: DecisionKind) -> NotificationKind {
         | DecisionKind::ClaimedItems
         | DecisionKind::AgentEdit
         | DecisionKind::DoubtedMemory
+        | DecisionKind::UnconfirmedMemory
         | DecisionKind::Question
         | DecisionKind::Request
         | DecisionKind::Review

@@ -20,6 +20,7 @@ pub(super) fn decision_row(
         node,
         file,
         memory,
+        memories,
         question,
         details,
         ways,
@@ -29,6 +30,7 @@ pub(super) fn decision_row(
     {
         return Some(DecisionRow {
             memory: memory.clone(),
+            memories: memories.clone(),
             id: *decision,
             number: *number,
             kind: *decision_kind,

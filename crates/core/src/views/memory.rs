@@ -2,7 +2,7 @@
 
 use crate::event::{DecisionEvent, Event, MemoryEvent};
 use crate::journal::EventStamp;
-use crate::memory::{AGAIN_KEPT, MemoryRow, Retirement};
+use crate::memory::{AGAIN_KEPT, Endorsement, MemoryRow, Retirement};
 use crate::row::Row;
 
 pub(super) fn memory_row(
@@ -51,6 +51,17 @@ pub(super) fn memory_row(
         if !is_known && row.again.len() < AGAIN_KEPT {
             row.again.push(source.clone());
         }
+    }
+    if let Event::Memory(MemoryEvent::Endorsed { .. }) = event {
+        row.reworded = None;
+        row.endorsed = Some(Endorsement {
+            by: stamp.actor.to_string(),
+            at: stamp.time,
+        });
+    }
+    if let Event::Memory(MemoryEvent::Reworded { file, .. }) = event {
+        row.reworded = Some(file.clone());
+        row.endorsed = None;
     }
     if let Event::Memory(MemoryEvent::Used { .. }) = event {
         row.uses.referenced += 1;

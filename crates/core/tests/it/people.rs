@@ -332,7 +332,9 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::BlockedNode => world.fail(token, "build"),
                 DecisionKind::Breakpoint => world.complete(token, "build"),
                 DecisionKind::FileConflict => unreachable!("see `editing`"),
-                DecisionKind::DoubtedMemory => unreachable!("see `remembering`"),
+                DecisionKind::DoubtedMemory | DecisionKind::UnconfirmedMemory => {
+                    unreachable!("see `remembering`")
+                }
                 DecisionKind::Question => unreachable!("see `asking`"),
                 DecisionKind::Request => unreachable!("see `requests`"),
                 DecisionKind::Review => unreachable!("see `merges`"),

@@ -360,6 +360,7 @@ fn a_resolution_in_a_file_that_is_known_is_not_remembered_again() {
             found: vec![ImportedRecord::Entry(Box::new(resolved(name)))],
             known: ImportPolicy::Ask,
             written: Vec::new(),
+            by_person: Vec::new(),
         })));
     }
     assert_eq!(world.tables.memories().count(), 1);

@@ -22,6 +22,7 @@ fn take(world: &mut World, found: Vec<ImportedRecord>) -> Vec<DecodedRecord> {
         found,
         known: ImportPolicy::Ask,
         written: Vec::new(),
+        by_person: Vec::new(),
     })))
 }
 
@@ -267,6 +268,7 @@ fn of_two_things_of_one_name_the_one_that_was_edited_is_revised_wherever_it_stan
         found: edited.clone(),
         known: ImportPolicy::Take,
         written: Vec::new(),
+        by_person: Vec::new(),
     }));
     let events = world.ok(command);
     let kinds: Vec<_> = events.iter().map(|recorded| &recorded.event).collect();
@@ -317,6 +319,7 @@ fn what_is_followed_again_in_the_file_is_asked_about() {
         found: vec![learning("learning-0001", "use make")],
         known: ImportPolicy::Take,
         written: Vec::new(),
+        by_person: Vec::new(),
     }));
     world.ok(command);
     let rows: Vec<_> = world
@@ -369,6 +372,7 @@ fn what_one_source_cannot_say_of_a_memory_the_other_does_not_lose() {
         found: vec![ImportedRecord::Memory(Box::new(found))],
         known: ImportPolicy::Take,
         written: Vec::new(),
+        by_person: Vec::new(),
     })));
     let row = |world: &World| {
         let row = world.tables.find_memory("learning-0001");
@@ -406,6 +410,7 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
         found: edited,
         known: ImportPolicy::Take,
         written: Vec::new(),
+        by_person: Vec::new(),
     })));
     assert!(matches!(
         events[0].event,
@@ -432,6 +437,7 @@ fn time_to_take(count: usize, found: MakeFound) -> Duration {
         found: (0..count).map(found).collect(),
         known: ImportPolicy::Ask,
         written: Vec::new(),
+        by_person: Vec::new(),
     }));
     let rows = Rows {
         tables: Tables::default(),

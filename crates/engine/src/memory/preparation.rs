@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use piton_core::attempt::{Outcome, Report};
 use piton_core::entry::BlockerRow;
-use piton_core::memory::{KINDS, MemoryKind, MemoryRow};
+use piton_core::memory::{KINDS, MemoryKind, MemoryRow, UnconfirmedPolicy};
 use piton_core::name::{FreeNumbers, NameRange};
 use piton_core::prepare::{PrepareInput, PreparedContext, RuleText, prepare_context as notes};
 use piton_core::{AttemptRow, ItemRow, Need, Node, RunId, Tables};
@@ -12,6 +12,8 @@ use piton_formats::project_format::UnreadText;
 use piton_formats::registry::project_file_at;
 use piton_store::{Store, StoreFault};
 
+use crate::config::Config;
+use crate::failure::Failure;
 use crate::memory::open_blockers::unresolved_blockers;
 use crate::memory::recall::recall_memories;
 use crate::session::Session;
@@ -49,6 +51,17 @@ pub struct PrepareRequest<'a> {
     pub blockers: BlockerScope,
     /// Rules that could not be read as such: see [`unparsed_rule_texts`].
     pub rule_texts: &'a [RuleText],
+    /// What becomes of what nobody confirmed: see [`unconfirmed_policy`].
+    pub unconfirmed: UnconfirmedPolicy,
+}
+
+/// What the project wants of what nobody confirmed.
+///
+/// # Errors
+///
+/// When `.piton/config.toml` cannot be read.
+pub fn unconfirmed_policy(session: &Session<'_>) -> Result<UnconfirmedPolicy, Failure> {
+    Ok(Config::load(&session.project)?.memory.unconfirmed)
 }
 
 /// What an agent that begins with an item should know, in at most so many tokens.
@@ -68,6 +81,7 @@ pub fn prepare_item(
         tokens_max,
         blockers: blockers_of,
         rule_texts,
+        unconfirmed,
     } = *request;
     let rows = store.load_rows(&[
         Need::Line(run, node.clone()),
@@ -115,6 +129,7 @@ pub fn prepare_item(
         helps: &helps,
         blockers: &blockers.iter().map(String::as_str).collect::<Vec<_>>(),
         done: &done.iter().map(String::as_str).collect::<Vec<_>>(),
+        unconfirmed,
     };
     Ok(notes(&situation, tokens_max))
 }
@@ -124,11 +139,11 @@ pub fn prepare_item(
 ///
 /// # Errors
 ///
-/// When the store cannot be read.
+/// When the store or `.piton/config.toml` cannot be read.
 pub fn prepare_project(
     session: &Session<'_>,
     tokens_max: usize,
-) -> Result<PreparedContext, StoreFault> {
+) -> Result<PreparedContext, Failure> {
     let store = &*session.store;
     let rows = store.load_rows(&[Need::Memories(Some(MemoryKind::Guardrail)), Need::Blockers])?;
     let mut guardrails: Vec<&MemoryRow> = followed_memories(&rows.tables).collect();
@@ -141,6 +156,7 @@ pub fn prepare_project(
         guardrails: &guardrails,
         rule_texts: &unparsed_rule_texts(session)?,
         blockers: &blockers.iter().map(String::as_str).collect::<Vec<_>>(),
+        unconfirmed: unconfirmed_policy(session)?,
         ..PrepareInput::default()
     };
     Ok(notes(&situation, tokens_max))

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use piton_core::Need;
-use piton_core::memory::{MemoryKind, MemoryRow};
+use piton_core::memory::{MemoryKind, MemoryOrigin, MemoryRow};
 use piton_core::recall::{IndexedMemory, Query, RecallCandidate, score_candidates};
 use piton_store::{Store, StoreFault};
 use serde::{Serialize, Serializer};
@@ -38,6 +38,7 @@ struct RecalledFields<'r> {
     kind: MemoryKind,
     title: Option<&'r str>,
     content: &'r str,
+    origin: MemoryOrigin,
     score: f64,
     why: &'r [String],
 }
@@ -51,6 +52,7 @@ impl Serialize for RecalledMemory {
             kind: memory.kind,
             title: memory.title.as_deref(),
             content: &memory.content,
+            origin: self.row.origin(),
             score: self.score,
             why: &self.why,
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use piton_core::attempt::Report;
-use piton_core::memory::MemoryKind;
+use piton_core::memory::{MemoryKind, UnconfirmedPolicy};
 use piton_core::prepare::CHARS_MAX;
 use piton_core::quote::truncate_chars;
 use piton_core::recover::{self, Advice, AdviceKind, FailureContext as Failed, Recovery};
@@ -39,6 +39,8 @@ pub struct IncompleteAttempt<'a> {
     pub report: &'a Report,
     /// What it printed, or the end of that.
     pub output: &'a str,
+    /// What becomes of memories that nobody confirmed.
+    pub unconfirmed: UnconfirmedPolicy,
 }
 
 /// What to do after an attempt that did not complete, and was made in a work tree,
@@ -88,15 +90,14 @@ pub fn plan_recovery_in_store(
         .filter(|item| is_waiting_for(item, node));
     let needed_by: Vec<&str> = waiting.map(|item| item.node.as_str()).collect();
     let recalled = recall::recall_memories(store, &text_of_attempt(ended, RECALL_LINES), now)?;
-    let remembered: &[RecalledMemory] = if recalled.advise {
-        &recalled.results
-    } else {
-        &[]
-    };
+    let found = recalled.results.iter().filter(|_| recalled.advise);
+    let remembered: Vec<&RecalledMemory> = found
+        .filter(|found| ended.unconfirmed.shows(&found.row.origin()))
+        .collect();
     let guidance: Vec<String> = remembered
         .iter()
         .take(ADVICE_MAX)
-        .map(guidance_of_memory)
+        .map(|found| guidance_of_memory(found))
         .collect();
     let advice: Vec<Advice<'_>> = remembered
         .iter()
@@ -193,6 +194,11 @@ fn guidance_of_memory(found: &RecalledMemory) -> String {
     let text = match memory.title.as_deref().map(str::trim) {
         None | Some("") => content.to_owned(),
         Some(title) => format!("{title}: {content}"),
+    };
+    let origin = found.row.origin();
+    let text = match origin.unconfirmed {
+        true => format!("({}) {text}", origin.text),
+        false => text,
     };
     // It stands in a prompt beside notes of that length.
     truncate_chars(&text, CHARS_MAX)

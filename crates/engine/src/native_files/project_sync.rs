@@ -720,7 +720,12 @@ impl ProjectSync<'_, '_> {
             written.retain(|one| !doubted.iter().any(|doubt| doubt.is_same_record(one)));
             written.extend(doubted);
         }
-        let committed = commit_command(self, &self.import_file_command(found, written, known))?;
+        let by_person = self.written_by_person(&found, version)?;
+        let mut command = self.import_file_command(found, written, known);
+        if let Command::TakeFile(taken) = &mut command {
+            taken.by_person = by_person;
+        }
+        let committed = commit_command(self, &command)?;
         failpoint::point("project-sync.taken");
         let taken =
             FileNotice::things_imported(self.file.path, count_imported_things(&committed.events));
@@ -755,7 +760,46 @@ impl ProjectSync<'_, '_> {
             found,
             known,
             written,
+            by_person: Vec::new(),
         }))
+    }
+
+    /// Which of what was found a person wrote here: it is new beside what piton wrote
+    /// last, while no agent was at work, and did not come with a commit.
+    fn written_by_person(
+        &self,
+        found: &[ImportedRecord],
+        version: &ProjectFileVersion,
+    ) -> Result<Vec<usize>, SyncFault> {
+        let is_memory = |one: &ImportedRecord| matches!(one, ImportedRecord::Memory(_));
+        let is_edit = version.base.is_some()
+            && !version.is_beginning
+            && self.origin == BranchOrigin::Same
+            && found.iter().any(is_memory);
+        let is_agent = self.session.world.agent().is_some();
+        if !is_edit || is_agent || has_open_attempt(self.session)? {
+            return Ok(Vec::new());
+        }
+        let committed = self.committed_things();
+        let is_committed = |one: &ImportedRecord| {
+            let mut committed = committed.iter();
+            committed.any(|other| without_native_text(other) == without_native_text(one))
+        };
+        let found = found.iter().enumerate();
+        let own = found.filter(|(_, one)| is_memory(one) && !is_committed(one));
+        Ok(own.map(|(at, _)| at).collect())
+    }
+
+    /// What the file holds as it is committed where git tracks it.
+    fn committed_things(&self) -> Vec<ImportedRecord> {
+        let project = &self.session.project;
+        let path = project.path_in_work_tree(self.file.path);
+        let Some(path) = path.filter(|_| self.is_tracked()) else {
+            return Vec::new();
+        };
+        let texts = git::committed_texts(&project.work_tree, &[path]);
+        let text = texts.into_iter().flatten().next().unwrap_or_default();
+        self.parse_things(text.as_bytes(), None).found
     }
 
     /// What was archived before piton kept the file, or before the journal was
@@ -783,6 +827,7 @@ impl ProjectSync<'_, '_> {
                 found,
                 known: ImportPolicy::Keep,
                 written: Vec::new(),
+                by_person: Vec::new(),
             }));
             let committed = commit_command(self, &command)?;
             news.extend(FileNotice::things_imported(

@@ -9,6 +9,7 @@ use piton_core::attempt::{
 };
 use piton_core::dollars::Dollars;
 use piton_core::item::millis_between;
+use piton_core::memory::UnconfirmedPolicy;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
 use piton_core::standstill::StandstillBounds;
@@ -31,6 +32,7 @@ use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
 use crate::git::worktree;
+use crate::memory::preparation::unconfirmed_policy;
 use crate::memory::recovery::{self, IncompleteAttempt};
 use crate::process::{self, ProcessExit, ProcessSpec, StartError, StopReason};
 
@@ -534,6 +536,7 @@ impl Runner<'_, '_> {
             attempt,
             report,
             output,
+            unconfirmed: unconfirmed_policy(self.session).unwrap_or(UnconfirmedPolicy::LeaveOut),
         };
         self.find_recovery(&ended, tell)
     }

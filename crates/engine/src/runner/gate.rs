@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use piton_core::gate::{GateReport, shorten_output};
+use piton_core::memory::UnconfirmedPolicy;
 
 use jiff::SignedDuration;
 
@@ -21,6 +22,7 @@ use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
 use crate::lies::EvidenceRule;
+use crate::memory::preparation::unconfirmed_policy;
 use crate::memory::recovery::IncompleteAttempt;
 use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec, StopReason};
 
@@ -245,6 +247,7 @@ impl Runner<'_, '_> {
             attempt: item.proof.unchecked?,
             report: &report,
             output: &gate.output,
+            unconfirmed: unconfirmed_policy(self.session).unwrap_or(UnconfirmedPolicy::LeaveOut),
         };
         self.find_recovery(&ended, tell)
     }

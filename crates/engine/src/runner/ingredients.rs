@@ -15,6 +15,7 @@ use piton_core::earlier_work::{
 };
 use piton_core::evidence::Evidence;
 use piton_core::gate::Gate;
+use piton_core::memory::UnconfirmedPolicy;
 use piton_core::quote::first_line;
 use piton_core::{AttemptRow, Command, ItemRow, Need, Node, Role, TreePosition};
 use piton_formats::plan_file::{PlanFile, PlanFileNotes};
@@ -406,6 +407,7 @@ impl Runner<'_, '_> {
             tokens_max: TOKENS,
             blockers: BlockerScope::Item,
             rule_texts: &rule_texts,
+            unconfirmed: self.ask_about_unconfirmed()?,
         };
         let prepared = preparation::prepare_item(&*self.session.store, &request)?;
         memories.extend(prepared.carried_memory_ids().map(str::to_owned));
@@ -420,6 +422,17 @@ impl Runner<'_, '_> {
             .starting
             .insert(node.clone(), StartingAttempt { before, prepared });
         Ok(command)
+    }
+
+    /// What becomes of memories that nobody confirmed; a person is asked about them
+    /// where the project wants that.
+    fn ask_about_unconfirmed(&self) -> Result<UnconfirmedPolicy, Failure> {
+        let policy = preparation::unconfirmed_policy(self.session)?;
+        if policy == UnconfirmedPolicy::Ask {
+            let command = Command::AskAboutUnconfirmed;
+            self.session.commit(&command, &self.current_facts())?;
+        }
+        Ok(policy)
     }
 
     /// Where the attempt was made that marked the item as done.

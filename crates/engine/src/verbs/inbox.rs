@@ -457,9 +457,11 @@ fn decided_file(
 }
 
 fn decided_memory(row: &DecisionRow, verb: Verb) -> Option<DecidedMemory> {
+    let several = Some(&row.memories).filter(|ids| !ids.is_empty());
+    let memory = row.memory.clone().or(several.map(|ids| ids.join(", ")));
     Some(DecidedMemory {
         id: display_id(row),
-        memory: row.memory.clone()?,
+        memory: memory?,
         verb,
         way: row.choice_of_verb(verb),
     })
@@ -495,6 +497,7 @@ fn stops_no_work(kind: DecisionKind, verb: Verb) -> bool {
         | DecisionKind::ClaimedItems
         | DecisionKind::AgentEdit
         | DecisionKind::DoubtedMemory
+        | DecisionKind::UnconfirmedMemory
         | DecisionKind::Review
         | DecisionKind::PullRequest
         | DecisionKind::Wait

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use piton_core::event::MemoryEvent;
-use piton_core::memory::{Memory, MemoryKind, MemoryRow};
+use piton_core::memory::{Memory, MemoryKind, MemoryOrigin, MemoryRow};
 use piton_core::trust::{Trust, assess_trust};
 use piton_core::{Command, Event, Need, Refusal};
 use serde::Serialize;
@@ -22,6 +22,8 @@ pub struct RememberedRow {
     pub row: MemoryRow,
     /// Follows from who recorded it and from what came of using it.
     pub trust: Trust,
+    /// Where it comes from, and whether a person stands behind it.
+    pub origin: MemoryOrigin,
 }
 
 crate::name_schema!(RememberedRow, "piton.memory/1");
@@ -29,6 +31,7 @@ crate::name_schema!(RememberedRow, "piton.memory/1");
 impl From<MemoryRow> for RememberedRow {
     fn from(row: MemoryRow) -> Self {
         Self {
+            origin: row.origin(),
             trust: assess_trust(&row.by, row.uses.helped, row.uses.failed),
             row,
         }
@@ -326,6 +329,34 @@ fn load_memory(session: &Session<'_>, id: &str) -> Result<MemoryRow, Failure> {
     let rows = session.load(&[Need::Memory(id.to_owned())])?;
     let row = rows.tables.find_memory(id).cloned();
     row.ok_or_else(|| Refusal::NotRemembered(id.to_owned()).into())
+}
+
+/// Memories that a person confirmed.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConfirmedMemories {
+    /// As they are now.
+    pub memories: Vec<RememberedRow>,
+}
+
+crate::name_schema!(ConfirmedMemories, "piton.learn.confirmed/1");
+
+/// Notes that a person has read these and wants them to be followed as they stand.
+///
+/// # Errors
+///
+/// When nothing is remembered under one of those ids, or it is retired: then none is
+/// confirmed.
+pub fn confirm(world: &World, ids: &[String]) -> Result<ConfirmedMemories, Failure> {
+    let ids: Vec<String> = ids.iter().map(|id| id.trim().to_owned()).collect();
+    let Some(session) = Session::open_writable(world, &world.cwd)? else {
+        return Err(Refusal::NotRemembered(ids.join(", ")).into());
+    };
+    session.execute_command(&Command::EndorseMemories(ids.clone()))?;
+    let rows = ids.iter().map(|id| load_memory(&session, id));
+    let rows = rows.map(|row| Ok(row?.into()));
+    Ok(ConfirmedMemories {
+        memories: rows.collect::<Result<_, Failure>>()?,
+    })
 }
 
 /// Notes that something remembered is not to be followed any more, or that

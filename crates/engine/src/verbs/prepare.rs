@@ -68,6 +68,7 @@ fn prepare_item(
         tokens_max,
         blockers: BlockerScope::Project,
         rule_texts: &rule_texts,
+        unconfirmed: preparation::unconfirmed_policy(session)?,
     };
     Ok(preparation::prepare_item(&*session.store, &request)?)
 }

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::record::item::resolve_recorded_item;
 use super::record::unknown_item::resolve_known_item;
 use crate::failure::Failure;
+use crate::memory::preparation::unconfirmed_policy;
 use crate::memory::recovery::{IncompleteAttempt, plan_recovery as recover_attempt};
 use crate::session::Session;
 use crate::world::World;
@@ -103,6 +104,7 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<ItemR
         attempt,
         report: &report,
         output: &output,
+        unconfirmed: unconfirmed_policy(&session)?,
     };
     let work_tree = &*session.project.work_tree;
     Ok(ItemRecovery {

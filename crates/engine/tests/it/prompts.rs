@@ -3,12 +3,14 @@
 //! Every snapshot begins with the length in tokens, counted as
 //! `piton prepare --max-tokens` counts.
 
+mod advice;
 mod plans;
 mod roles;
 mod texts;
 
 use piton_core::attempt::Outcome;
 use piton_core::earlier_work::FailedTry;
+use piton_core::memory::MemoryOrigin;
 use piton_core::observation::{Observation, ObservationCategory, ObservationKind};
 use piton_core::prepare::{PreparedContext, PreparedNote, Section, estimate_tokens};
 use piton_core::{ItemRow, Node, RunId};
@@ -93,6 +95,7 @@ fn note(section: Section, id: Option<&str>, text: &str) -> PreparedNote {
         section,
         id: id.map(str::to_owned),
         text: text.to_owned(),
+        origin: id.map(|_| MemoryOrigin::of_file(".ralph/guardrails.md")),
         why: Vec::new(),
     }
 }

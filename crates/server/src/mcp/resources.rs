@@ -1,6 +1,7 @@
 //! What can be read without a tool: three texts, for clients that show such.
 
-use piton_core::memory::{MemoryKind, MemoryRow};
+use piton_core::memory::MemoryKind;
+use piton_core::prepare::{PreparedNote, QUOTED, Section};
 use piton_engine::Failure;
 use piton_engine::verbs::learn::{self, MemoryFilter};
 use piton_engine::verbs::{prepare, status};
@@ -69,24 +70,12 @@ fn read_guardrails(desk: &ClientSession) -> Result<ToolAnswer, Failure> {
         return Ok(ToolAnswer::from_text("There are no guardrails.\n"));
     }
     // Where they do not all fit, the latest are told, as in prompts.
-    let told = rows.iter().rev().map(|known| render_guardrail(&known.row));
+    let told = rows.iter().rev().map(|known| {
+        PreparedNote::from_memory(Section::Guardrails, &known.row, Vec::new()).render_markdown()
+    });
     let told: String = told.collect();
-    Ok(ToolAnswer::from_text(format!("# Guardrails\n{told}"))
+    Ok(ToolAnswer::from_text(format!("# Guardrails\n\n{QUOTED}\n\n{told}"))
         .with_full_command("piton learn list --kind guardrail"))
-}
-
-fn render_guardrail(row: &MemoryRow) -> String {
-    let memory = &row.memory;
-    let title = memory.title.as_deref().unwrap_or(&row.id);
-    let when = memory
-        .context
-        .as_deref()
-        .map(|when| format!("When: {when}\n\n"));
-    format!(
-        "\n## {title}\n\n{}{}\n",
-        when.unwrap_or_default(),
-        memory.content.trim()
-    )
 }
 
 fn read_progress(desk: &ClientSession) -> Result<ToolAnswer, Failure> {

@@ -1,6 +1,7 @@
 //! What is known, in plain words for an agent: no colours, no columns.
 
 use piton_core::ItemState;
+use piton_core::prepare::{PreparedNote, Section};
 use piton_engine::memory::recall::RecallResults;
 use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
 use piton_engine::verbs::next::{NextWork, RunNext};
@@ -184,16 +185,10 @@ pub(super) fn render_recalled(recalled: &RecallResults) -> String {
         return "Nothing that is recorded helps with this.".to_owned();
     }
     let told = recalled.results.iter().take(RECALLED_MAX).map(|found| {
-        let memory = &found.row.memory;
-        let title = memory.title.as_deref().map(|title| format!("{title}: "));
-        format!(
-            "- [{}] {}{}",
-            found.row.id,
-            title.unwrap_or_default(),
-            memory.content.trim().replace('\n', "\n  ")
-        )
+        let why = Vec::new();
+        PreparedNote::from_memory(Section::Learnings, &found.row, why).render_markdown()
     });
-    told.collect::<Vec<_>>().join("\n")
+    told.collect::<String>().trim_end().to_owned()
 }
 
 fn first_line(text: &str) -> &str {

@@ -133,6 +133,7 @@ fn worked() -> Vec<Command> {
             found: vec![ImportedRecord::Attempt(Box::new(lost))],
             known: ImportPolicy::Take,
             written: Vec::new(),
+            by_person: Vec::new(),
         })),
         Command::TellAttempt(Box::new(ReportedAttempt {
             report: Box::new(used(None, None)),

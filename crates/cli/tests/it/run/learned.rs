@@ -114,9 +114,10 @@ fn guardrails_stand_first_in_every_prompt_and_are_not_to_blame() {
     assert_eq!(scratch.run(&[]).exit, 0);
     for nth in 1..=3 {
         let prompt = scratch.read(&format!("prompts/{nth}"));
-        let sign = "- Ask first: Before a migration: Ask the owner. [sign-0001]\n";
-        let first = format!("## Keep to this\n\n{sign}");
-        assert!(prompt.starts_with(&first), "{prompt}");
+        assert!(prompt.starts_with("## Keep to this\n\n"), "{prompt}");
+        assert!(prompt.contains("- [sign-0001] added by `"), "{prompt}");
+        let sign = ":\n  > Ask first: Before a migration: Ask the owner.\n";
+        assert!(prompt.contains(sign), "{prompt}");
     }
     let uses = &scratch.json(&["learn", "show", "sign-0001"])["uses"];
     assert_eq!(*uses, json!({"referenced": 3, "helped": 0, "failed": 0}));

@@ -82,6 +82,7 @@ fn context_of_node(
         tokens_max: TOKENS,
         blockers,
         rule_texts: &rule_texts,
+        unconfirmed: preparation::unconfirmed_policy(session)?,
     };
     let mut prepared = preparation::prepare_item(&*session.store, &request)?;
     prepared.item = truncate_chars(called, 60);

@@ -5,7 +5,7 @@ use piton_core::attempt::Outcome;
 use piton_core::earlier_work::FailedTry;
 use piton_core::merge::MergeReturn;
 use piton_core::observation::Observation;
-use piton_core::prepare::{PreparedNote, Section};
+use piton_core::prepare::{PreparedNote, QUOTED, Section};
 use piton_core::quote::{
     first_line, render_fenced, render_indented, render_list_item, render_quote, shorten_middle,
 };
@@ -36,7 +36,7 @@ const LINE_CHARS_MAX: usize = 300;
 /// What holds whatever the task says.
 pub(super) fn guardrails_part(of: &PromptInput<'_>) -> Option<String> {
     let notes = notes_of_section(of, Section::Guardrails);
-    (!notes.is_empty()).then(|| format!("## Keep to this\n\n{notes}"))
+    (!notes.is_empty()).then(|| format!("## Keep to this\n\n{QUOTED}\n\n{notes}"))
 }
 
 /// What the memory has beside guardrails. What was tried and done stands in
@@ -46,7 +46,14 @@ pub(super) fn memory_part(of: &PromptInput<'_>) -> Option<String> {
     let text: String = sections
         .map(|section| notes_of_section(of, section))
         .concat();
-    (!text.is_empty()).then(|| format!("## Known here\n\n{text}"))
+    let notes = of.known.iter().flat_map(|known| &known.notes);
+    let has_section = |section| notes.clone().any(|note| note.section == section);
+    // It is said once.
+    let lead = match has_section(Section::Learnings) && !has_section(Section::Guardrails) {
+        true => format!("{QUOTED}\n\n"),
+        false => String::new(),
+    };
+    (!text.is_empty()).then(|| format!("## Known here\n\n{lead}{text}"))
 }
 
 fn notes_of_section(of: &PromptInput<'_>, section: Section) -> String {

@@ -305,7 +305,11 @@ impl ChangedRowKeys {
             }
             // How often it was used is shown; what came of it is not.
             Event::Memory(MemoryEvent::Used { ids, .. }) => self.add_memory(ids, false),
-            Event::Memory(MemoryEvent::Judged { .. }) => {}
+            Event::Memory(
+                MemoryEvent::Judged { .. }
+                | MemoryEvent::Endorsed { .. }
+                | MemoryEvent::Reworded { .. },
+            ) => {}
             Event::Run(_)
             | Event::Item(_)
             | Event::Unit(_)

@@ -94,6 +94,7 @@ fn migrate_file(
             found: new_memories(&session, memories)?,
             known: ImportPolicy::Keep,
             written: Vec::new(),
+            by_person: Vec::new(),
         }));
         let facts = CallerFacts {
             actor: Actor::File(place.to_owned()),

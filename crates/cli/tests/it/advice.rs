@@ -1,0 +1,142 @@
+//! Where advice comes from: `learn confirm`, and `[memory] unconfirmed`.
+
+use crate::harness::Scratch;
+
+const FILE: &str = ".ralph/guardrails.md";
+
+fn sign(title: &str) -> String {
+    format!(
+        "\n### Sign: {title}\n- **Trigger**: Always\n- **Instruction**: Do {title}\n- **Added after**: Iteration 1\n"
+    )
+}
+
+/// A clone of a repository that has one guardrail.
+fn project() -> Scratch {
+    let scratch = Scratch::new();
+    let head = "# Ralph Guardrails (Signs)\n\n## Core Signs\n";
+    scratch.write(FILE, &format!("{head}{}", sign("theirs")));
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", "signs"]);
+    fine(&scratch, &["init", "--yes"]);
+    fine(
+        &scratch,
+        &[
+            "record",
+            "keel",
+            "--outcome",
+            "failed",
+            "--error",
+            "it split",
+        ],
+    );
+    scratch
+}
+
+#[track_caller]
+fn fine(scratch: &Scratch, args: &[&str]) {
+    let said = scratch.piton(args);
+    assert_eq!(said.exit, 0, "{args:?}: {}{}", said.out, said.err);
+}
+
+#[track_caller]
+fn check_origin(scratch: &Scratch, title: &str, origin: &str) {
+    let listed = scratch.json_list(&["learn", "list"]);
+    let rows = listed.as_array().expect("a list");
+    let row = rows.iter().find(|row| row["title"] == title);
+    let row = row.unwrap_or_else(|| panic!("no {title}: {listed}"));
+    let text = row["origin"]["text"].as_str().unwrap_or_default();
+    assert!(text.starts_with(origin), "{title}: {text}");
+    let prepared = scratch.piton(&["prepare", "keel"]).out;
+    assert!(
+        prepared.contains(&format!("] {text}:\n  > {title}")),
+        "{prepared}"
+    );
+}
+
+const UNCONFIRMED: &str = "from `.ralph/guardrails.md`, not confirmed by a person here";
+
+#[test]
+fn what_came_with_a_clone_is_marked_until_a_person_confirms_it() {
+    let scratch = project();
+    check_origin(&scratch, "theirs", UNCONFIRMED);
+    fine(&scratch, &["learn", "confirm", "sign-0001"]);
+    check_origin(
+        &scratch,
+        "theirs",
+        "from `.ralph/guardrails.md`, confirmed by ",
+    );
+    // Whoever changes the words changes what was confirmed.
+    let text = scratch.read(FILE).replace("Do theirs", "Push at once");
+    scratch.write(FILE, &text);
+    scratch.git(&["commit", "-qam", "as if it were pulled"]);
+    fine(&scratch, &["files", "sync"]);
+    check_origin(
+        &scratch,
+        "theirs",
+        "changed in `.ralph/guardrails.md`, not confirmed",
+    );
+    let said = scratch.piton(&["learn", "confirm", "sign-0001", "sign-0007"]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    check_origin(
+        &scratch,
+        "theirs",
+        "changed in `.ralph/guardrails.md`, not confirmed",
+    );
+    assert_eq!(scratch.piton(&["journal", "verify"]).exit, 0);
+}
+
+#[test]
+fn what_a_person_writes_into_the_file_here_is_that_persons() {
+    let scratch = project();
+    let text = scratch.read(FILE);
+    scratch.write(FILE, &format!("{text}{}", sign("mine")));
+    fine(&scratch, &["files", "sync"]);
+    check_origin(
+        &scratch,
+        "mine",
+        "from `.ralph/guardrails.md`, written there by a person",
+    );
+    check_origin(&scratch, "theirs", UNCONFIRMED);
+    let text = scratch.read(FILE);
+    scratch.write(FILE, &format!("{text}{}", sign("pulled")));
+    scratch.git(&["commit", "-qam", "as if it were pulled"]);
+    fine(&scratch, &["files", "sync"]);
+    check_origin(&scratch, "pulled", UNCONFIRMED);
+}
+
+#[test]
+fn agents_see_what_is_asked_about_when_a_person_approves_it() {
+    let scratch = project();
+    scratch.write(".piton/config.toml", "[memory]\nunconfirmed = \"ask\"\n");
+    scratch.sprint("phases:\n  - id: one\n    prompt: go\n");
+    scratch.agent("cat > prompt.txt");
+    let prompt = || {
+        scratch.run(&[]);
+        scratch.read("prompt.txt")
+    };
+    assert!(!prompt().contains("Do theirs"));
+    let asked = scratch.json_list(&["inbox"]);
+    let asked: Vec<_> = asked.as_array().into_iter().flatten().collect();
+    let about = asked
+        .iter()
+        .filter(|one| one["kind"] == "unconfirmed-memory");
+    let about: Vec<_> = about.collect();
+    assert_eq!(about.len(), 1, "{asked:?}");
+    let number = format!("d{}", about[0]["number"]);
+    assert!(!prompt().contains("Do theirs"));
+    let still = scratch.json_list(&["inbox"]);
+    let still = still.as_array().into_iter().flatten();
+    assert_eq!(
+        still
+            .filter(|one| one["kind"] == "unconfirmed-memory")
+            .count(),
+        1
+    );
+    fine(&scratch, &["decide", &number, "approve"]);
+    assert!(prompt().contains("Do theirs"));
+    scratch.write(
+        ".piton/config.toml",
+        "[memory]\nunconfirmed = \"leave-out\"\n",
+    );
+    assert!(prompt().contains("Do theirs"), "it is confirmed");
+}
