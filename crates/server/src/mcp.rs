@@ -8,6 +8,7 @@
 mod answer;
 mod arguments;
 mod client_session;
+mod lines;
 mod read_tools;
 mod resources;
 mod tools;
@@ -29,6 +30,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 
 use self::answer::ToolAnswer;
 use self::client_session::ClientSession;
+use self::lines::check_lines;
 use self::read_tools::READ_TOOLS;
 use self::resources::RESOURCES;
 use self::tools::Tool;
@@ -195,7 +197,9 @@ pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
         .map_err(|error| server_fault("the server cannot be started").with_source(error))?;
     let served = runtime.block_on(async {
         let service = Service::new(world, item);
-        match service.serve(rmcp::transport::stdio()).await {
+        let lines = check_lines(tokio::io::stdin(), tokio::io::stdout());
+        let served = service.serve((lines.input, lines.output)).await;
+        let served = match served {
             Ok(running) => {
                 let ended = running.waiting().await;
                 ended
@@ -210,7 +214,10 @@ pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
             )
             .with_hint("`piton mcp` is started by a program that speaks the Model Context Protocol; see `piton mcp --help`")
             .with_source(error)),
-        }
+        };
+        // What was answered last is still on its way.
+        drop(tokio::time::timeout(LAST_WRITES, lines.written).await);
+        served
     });
     // Writes under way are completed; a read of stdin that does not end is abandoned.
     runtime.shutdown_timeout(LAST_WRITES);

@@ -430,12 +430,33 @@ fn an_answer_is_bounded_and_says_what_shows_the_rest() {
 }
 
 #[test]
-fn what_is_no_request_is_passed_over_and_the_next_one_is_answered() {
+fn what_is_no_request_is_answered_as_such_and_so_is_the_next_one() {
     let scratch = Scratch::new();
     for era in Era::BOTH {
         let mut server = serve(&scratch, era);
-        server.send("{\"jsonrpc\": \"2.0\", \"id\": 1, \"meth\n");
-        server.send("\n\nthis is no JSON\n");
+        for (line, code, id) in [
+            (r#"{"jsonrpc": "2.0", "id": 1, "meth"#, -32_700, json!(null)),
+            ("\n\nthis is no JSON", -32_700, json!(null)),
+            ("[1]", -32_600, json!(null)),
+            (r#"{"jsonrpc": "2.0", "id": 7}"#, -32_600, json!(7)),
+            (
+                r#"{"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": [1]}"#,
+                -32_602,
+                json!(8),
+            ),
+            (
+                r#"{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": 5}}"#,
+                -32_602,
+                json!(9),
+            ),
+        ] {
+            server.send(&format!("{line}\n"));
+            let answer = server.next();
+            assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
+            assert_eq!(answer["id"], id, "{line}: {answer}");
+        }
+        let unknown = server.request("no/such", json!({}));
+        assert_eq!(unknown["error"]["code"], -32_601, "{unknown}");
         let large = "x".repeat(4 << 20);
         let said = server.done("recall", json!({ "text": large }));
         assert!(said.text.chars().count() <= 8_000);
@@ -443,6 +464,9 @@ fn what_is_no_request_is_passed_over_and_the_next_one_is_answered() {
         assert!(said.chars().count() <= 8_000);
         // Too large to be read at all: there is no id to answer to.
         server.send(&format!("{{\"a\": \"{}\"}}\n", "x".repeat(17 << 20)));
+        let answer = server.next();
+        assert_eq!(answer["error"]["code"], -32_600, "{answer}");
+        assert_eq!(answer["id"], json!(null), "{answer}");
         server.done("status", json!({}));
         assert_eq!(server.close(), Some(0));
     }

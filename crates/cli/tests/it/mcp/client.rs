@@ -132,7 +132,7 @@ impl Server {
 
     /// The next line; it must be of the protocol.
     #[track_caller]
-    fn next(&self) -> Value {
+    pub(crate) fn next(&self) -> Value {
         let line = self
             .lines
             .recv_timeout(PATIENCE)
