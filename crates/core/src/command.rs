@@ -491,7 +491,7 @@ pub enum Command {
     },
     /// Follow these as they stand now: a person has read them.
     EndorseMemories(Vec<String>),
-    /// Ask a person about what came by files and nobody confirmed, once.
+    /// Ask a person about what came by files and no person confirmed, once.
     AskAboutUnconfirmed,
     /// Keep what was remembered elsewhere, each thing once.
     ImportMemories(Vec<Memory>),

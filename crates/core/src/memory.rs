@@ -294,10 +294,10 @@ pub struct MemoryRow {
     /// What was checked out when it was recorded, or last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<Checkout>,
-    /// Who wants it to be followed, beside whoever recorded it.
+    /// Who wants it to be followed, beside the one who recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endorsed: Option<Endorsement>,
-    /// The file in which its words were changed since, by nobody that is known.
+    /// The file in which its words were changed since, by an unknown writer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reworded: Option<String>,
 }

@@ -189,7 +189,7 @@ pub struct PrepareInput<'a> {
     pub blockers: &'a [&'a str],
     /// What was done that the item builds on.
     pub done: &'a [&'a str],
-    /// What becomes of what nobody confirmed.
+    /// What becomes of what no person confirmed.
     pub unconfirmed: UnconfirmedPolicy,
 }
 
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_confirmed_is_shown_by_mark_alone() {
+    fn what_no_person_confirmed_is_shown_by_mark_alone() {
         let own = memory("guardrail", "sign-0001", "Mine", "Measure again.");
         let file = MemoryRow {
             by: "file:.ralph/guardrails.md".to_owned(),

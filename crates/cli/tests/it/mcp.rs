@@ -253,10 +253,7 @@ fn resources_are_listed_and_read_as_markdown() {
         );
         for (uri, text) in [
             ("piton://item", "Ask first"),
-            (
-                "piton://guardrails",
-                ":\n  > Ask first: always: Do ask.\n",
-            ),
+            ("piton://guardrails", ":\n  > Ask first: always: Do ask.\n"),
         ] {
             let read = server.request("resources/read", json!({ "uri": uri }));
             let read = read["result"]["contents"][0]["text"].to_string();

@@ -78,7 +78,7 @@ pub(super) fn import_file(
 }
 
 /// Notes which of what was kept or changed a person wrote here, and that the words of
-/// the rest of what was changed are those of nobody that is known.
+/// the rest of what was changed come from an unknown writer.
 fn mark_endorsed_and_reworded(story: &mut EventBuffer<'_>, path: &str, by_person: Vec<String>) {
     let mut revised = story.revised_memories();
     revised.retain(|id| !by_person.contains(id));

@@ -36,7 +36,7 @@ subject_events! {
             ids: Vec<String>,
         },
         /// The words of something that is remembered were changed in a file, and not by
-        /// a person here: whoever endorsed it endorsed other words.
+        /// a person here: an endorsement before was one of other words.
         "memory-reworded" Reworded {
             /// Its id.
             id: String,

@@ -2,8 +2,7 @@
 //!
 //! A memory is confirmed when a person recorded it, wrote it into a file here, or
 //! endorsed it. What an agent noticed is not, and says so. What came by a file that
-//! others wrote, such as one of a repository that was cloned, is the word of nobody
-//! that is known: see [`UnconfirmedPolicy`] and `docs/design/0053-origin-of-advice.md`.
+//! others wrote, such as one of a repository that was cloned, has an unknown writer: see [`UnconfirmedPolicy`] and `docs/design/0053-origin-of-advice.md`.
 
 use serde::Serialize;
 

@@ -51,11 +51,11 @@ pub struct PrepareRequest<'a> {
     pub blockers: BlockerScope,
     /// Rules that could not be read as such: see [`unparsed_rule_texts`].
     pub rule_texts: &'a [RuleText],
-    /// What becomes of what nobody confirmed: see [`unconfirmed_policy`].
+    /// What becomes of what no person confirmed: see [`unconfirmed_policy`].
     pub unconfirmed: UnconfirmedPolicy,
 }
 
-/// What the project wants of what nobody confirmed.
+/// What the project wants of what no person confirmed.
 ///
 /// # Errors
 ///

@@ -39,7 +39,7 @@ pub struct IncompleteAttempt<'a> {
     pub report: &'a Report,
     /// What it printed, or the end of that.
     pub output: &'a str,
-    /// What becomes of memories that nobody confirmed.
+    /// What becomes of memories that no person confirmed.
     pub unconfirmed: UnconfirmedPolicy,
 }
 

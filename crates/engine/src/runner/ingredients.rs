@@ -424,7 +424,7 @@ impl Runner<'_, '_> {
         Ok(command)
     }
 
-    /// What becomes of memories that nobody confirmed; a person is asked about them
+    /// What becomes of memories that no person confirmed; a person is asked about them
     /// where the project wants that.
     fn ask_about_unconfirmed(&self) -> Result<UnconfirmedPolicy, Failure> {
         let policy = preparation::unconfirmed_policy(self.session)?;

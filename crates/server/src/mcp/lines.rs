@@ -188,7 +188,7 @@ where
     }
 }
 
-/// Until the client closes, or nobody reads what it says.
+/// Until the client closes its side, or the protocol or the output is closed.
 async fn pass_messages(
     mut input: impl AsyncBufRead + Unpin,
     mut passed: DuplexStream,

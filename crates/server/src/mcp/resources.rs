@@ -74,8 +74,10 @@ fn read_guardrails(desk: &ClientSession) -> Result<ToolAnswer, Failure> {
         PreparedNote::from_memory(Section::Guardrails, &known.row, Vec::new()).render_markdown()
     });
     let told: String = told.collect();
-    Ok(ToolAnswer::from_text(format!("# Guardrails\n\n{QUOTED}\n\n{told}"))
-        .with_full_command("piton learn list --kind guardrail"))
+    Ok(
+        ToolAnswer::from_text(format!("# Guardrails\n\n{QUOTED}\n\n{told}"))
+            .with_full_command("piton learn list --kind guardrail"),
+    )
 }
 
 fn read_progress(desk: &ClientSession) -> Result<ToolAnswer, Failure> {
