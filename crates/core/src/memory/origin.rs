@@ -12,16 +12,12 @@ use crate::quote::first_line;
 use crate::terminal::clean_line;
 use crate::word::words;
 
-impl Default for UnconfirmedPolicy {
-    fn default() -> Self {
-        Self::Mark
-    }
-}
-
 words! {
     /// What becomes of a memory that came by a file and that no person confirmed.
+    #[derive(Default)]
     UnconfirmedPolicy {
         /// Agents are shown it, marked as such.
+        #[default]
         Mark = "mark",
         /// A person is asked, and agents are shown it when it is confirmed.
         Ask = "ask",
