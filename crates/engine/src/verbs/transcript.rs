@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use piton_core::call::AgentCall;
-use piton_core::redact::Redactor;
+use piton_core::redact::{Redactor, has_open_private_key};
 use piton_core::{AttemptId, AttemptRow, Need, RunId};
 use serde::Serialize;
 
@@ -433,7 +433,7 @@ impl LiveOutput {
     /// Gives the lines that are held, redacted, unless a key has begun in them
     /// that may go on. False when no more is wanted.
     fn emit_held_lines(&mut self, each: &mut dyn FnMut(&str) -> bool, is_last: bool) -> bool {
-        let open = has_open_key(&self.held) && self.held.len() < KEY_BYTES_MAX;
+        let open = has_open_private_key(&self.held) && self.held.len() < KEY_BYTES_MAX;
         if open && !is_last {
             return true;
         }
@@ -451,18 +451,6 @@ fn push_line(text: &mut String, line: &BoundedLine<'_>) {
         }
     }
     text.push('\n');
-}
-
-/// Whether a private key begins in a text and does not end in it.
-fn has_open_key(text: &str) -> bool {
-    let Some(at) = text.rfind("-----BEGIN ") else {
-        return false;
-    };
-    let key = &text[at..];
-    key.lines()
-        .next()
-        .is_some_and(|line| line.contains("PRIVATE KEY"))
-        && !key.contains("-----END ")
 }
 
 /// Reads a file from an offset on, line by line, until no more is wanted.
@@ -539,11 +527,11 @@ mod tests {
     #[test]
     fn a_private_key_is_held_back_until_it_has_ended() {
         let begun = "words\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n";
-        assert!(has_open_key(begun));
-        assert!(!has_open_key(&format!(
+        assert!(has_open_private_key(begun));
+        assert!(!has_open_private_key(&format!(
             "{begun}-----END RSA PRIVATE KEY-----\n"
         )));
-        assert!(!has_open_key("-----BEGIN CERTIFICATE-----\nMIIE\n"));
+        assert!(!has_open_private_key("-----BEGIN CERTIFICATE-----\nMIIE\n"));
     }
 
     #[test]

@@ -1,0 +1,536 @@
+//! Secrets that stand beside a name: in configuration, in source code, in
+//! headers, in URLs and behind options of commands.
+//!
+//! One reading for all of them: a name, what joins it to its value, the value.
+//! The text is plain here, so no row has to know how a quotation mark is written.
+
+use std::ops::Range;
+
+use super::SecretRange;
+use super::commands::find_in_command;
+use super::names::{NameRating, is_constant, rate_name};
+use super::plain_text::{COLOUR, MARK, PlainText};
+use super::values::{ValueForm, is_secret_value, is_wordy};
+
+/// A longer name is none.
+const NAME_BYTES_MAX: usize = 128;
+/// A longer value is not looked for.
+const VALUE_BYTES_MAX: usize = 8 << 10;
+/// A type between a name and its value is no longer than that.
+const TYPE_BYTES_MAX: usize = 48;
+/// How far behind the name of a variable the label of its value may stand.
+const LABEL_BYTES_MAX: usize = 80;
+/// How far before `password` the line of an account may begin.
+const ACCOUNT_BYTES_MAX: usize = 160;
+
+/// Finds every secret that is a value of a name.
+pub(super) fn find_assignments(text: &PlainText<'_>, found: &mut Vec<SecretRange<'_>>) {
+    let bytes = text.bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_word(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let name = at..end_of_name(bytes, at);
+        let before = found.len();
+        if name.len() <= NAME_BYTES_MAX {
+            find_beside_name(text, &name, found);
+        }
+        let read = found[before..].iter().map(|secret| secret.range.end).max();
+        at = read.unwrap_or(0).max(name.end);
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+pub(super) fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+pub(super) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | COLOUR)
+}
+
+pub(super) fn skip_blanks(text: &PlainText<'_>, mut at: usize) -> usize {
+    while is_blank(text.byte(at)) {
+        at += 1;
+    }
+    at
+}
+
+fn end_of_name(bytes: &[u8], at: usize) -> usize {
+    let is_inside = |byte: &u8| is_word(*byte) || matches!(*byte, b'-' | b'.');
+    let length = bytes[at..]
+        .iter()
+        .take_while(|byte| is_inside(byte))
+        .count();
+    let name = &bytes[at..at + length];
+    let trailing = name
+        .iter()
+        .rev()
+        .take_while(|byte| !is_word(**byte))
+        .count();
+    at + length - trailing
+}
+
+/// What joins a name to its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    /// `=`, `:=`, `=>`, an element of XML.
+    Equals,
+    Colon,
+    /// Two strings that follow each other: arguments of a call.
+    Comma,
+}
+
+fn find_beside_name(text: &PlainText<'_>, name: &Range<usize>, found: &mut Vec<SecretRange<'_>>) {
+    let spelled = text.text(name.clone());
+    if find_in_command(text, &spelled, name, found) {
+        return;
+    }
+    let is_called = |word: &str| {
+        let end = spelled.len().saturating_sub(word.len());
+        spelled.as_bytes()[end..].eq_ignore_ascii_case(word.as_bytes())
+    };
+    if is_called("cookie") || is_called("cookies") {
+        if let Some((_, at)) = read_joint(text, name) {
+            find_cookies(text, at, found);
+        }
+        return;
+    }
+    let rating = rate_name(&spelled);
+    // The user of an address is no name: `https://access-token:…@host`.
+    let is_user = text.bytes()[..name.start].ends_with(b"://");
+    if rating == NameRating::Plain || is_user {
+        return;
+    }
+    let beside = NameBesideValue {
+        text,
+        name,
+        rating,
+        is_constant: is_constant(&spelled),
+    };
+    let joint = read_joint(text, name);
+    let secret = match joint {
+        Some((joint, at)) if is_called("authorization") => beside.read_credentials(at, joint),
+        Some((joint, at)) => beside.read_value(at, joint),
+        None if is_called("bearer") => beside.read_bearer(),
+        None => beside.read_spoken(),
+    };
+    found.extend(secret.or_else(|| beside.read_labelled()));
+}
+
+/// What joins the name to its value, and where that begins.
+fn read_joint(text: &PlainText<'_>, name: &Range<usize>) -> Option<(Joint, usize)> {
+    let mut at = name.end;
+    let is_quoted = is_quote(text.byte(at));
+    while matches!(text.byte(at), b']' | b')' | b'?' | b'!') || is_quote(text.byte(at)) {
+        at += 1;
+    }
+    if text.byte(at) == b'[' {
+        let length = text.bytes()[at..]
+            .iter()
+            .take(8)
+            .position(|byte| *byte == b']')?;
+        at += length + 1;
+    }
+    let is_element = text.byte(at) == b'>'
+        && (is_quoted || (name.start > 0 && text.byte(name.start - 1) == b'<'));
+    if is_element {
+        return Some((Joint::Equals, at + 1));
+    }
+    at = skip_blanks(text, at);
+    let rest = &text.bytes()[at..];
+    let joints: [(&[u8], Option<Joint>); 15] = [
+        (b"=>", Some(Joint::Equals)),
+        (b"==", None),
+        (b"=~", None),
+        (b"=", Some(Joint::Equals)),
+        (b":=", Some(Joint::Equals)),
+        (b"::", None),
+        (b":", Some(Joint::Colon)),
+        (b"?=", Some(Joint::Equals)),
+        (b"+=", Some(Joint::Equals)),
+        (b"||=", Some(Joint::Equals)),
+        (b"??=", Some(Joint::Equals)),
+        (b"<-", Some(Joint::Equals)),
+        (b"->", None),
+        (b"!=", None),
+        (b",", is_quoted.then_some(Joint::Comma)),
+    ];
+    let (spelled, joint) = joints
+        .iter()
+        .find(|(spelled, _)| rest.starts_with(spelled))?;
+    Some(((*joint)?, skip_blanks(text, at + spelled.len())))
+}
+
+/// A value and how it is written.
+struct FoundValue {
+    range: Range<usize>,
+    form: ValueForm,
+}
+
+/// Reads the value that begins there.
+fn read_value_at(text: &PlainText<'_>, at: usize) -> Option<FoundValue> {
+    let mut at = at;
+    // `[ "…" ]`, and the letters and signs before a string: `b"…"`, `@"…"`.
+    if text.byte(at) == b'[' && is_quote(text.byte(at + 1)) {
+        at += 1;
+    }
+    let is_prefix = matches!(
+        text.byte(at),
+        b'b' | b'r' | b'f' | b'u' | b'L' | b'@' | b'$'
+    );
+    if is_prefix && is_quote(text.byte(at + 1)) {
+        at += 1;
+    }
+    // A string of code in a string of code: `"\"…\""`.
+    if is_quote(text.byte(at))
+        && is_quote(text.byte(at + 1))
+        && text.spelling(at) != text.spelling(at + 1)
+    {
+        at += 1;
+    }
+    if is_quote(text.byte(at)) {
+        return Some(FoundValue {
+            range: at + 1..end_of_quoted(text, at),
+            form: ValueForm::Quoted,
+        });
+    }
+    let range = at..end_of_bare(text, at);
+    // `SecretString::from("…")`
+    let bytes = &text.bytes()[range.clone()];
+    if bytes.last() == Some(&b'(') && is_quote(text.byte(range.end)) {
+        let end = end_of_quoted(text, range.end);
+        let range = range.end + 1..end;
+        let is_random = !is_wordy(&text.text(range.clone()));
+        return is_random.then_some(FoundValue {
+            range,
+            form: ValueForm::Quoted,
+        });
+    }
+    Some(FoundValue {
+        range,
+        form: ValueForm::Bare,
+    })
+}
+
+/// Where a string ends whose quotation mark is there: at a mark that is written
+/// the same, escapes included.
+fn end_of_quoted(text: &PlainText<'_>, open: usize) -> usize {
+    let bytes = text.bytes();
+    let (quote, spelling) = (text.byte(open), text.spelling(open));
+    let last = bytes.len().min(open + VALUE_BYTES_MAX);
+    for at in open + 1..last {
+        let byte = bytes[at];
+        let is_end = byte == quote && text.spelling(at) == spelling;
+        if is_end || matches!(byte, b'\n' | b'\r' | MARK) || (byte == b'"' && ends_string(text, at))
+        {
+            return at;
+        }
+    }
+    open + 1
+}
+
+/// Whether a string of JSON may end at a quotation mark: what is taken out never
+/// holds one that does.
+pub(super) fn ends_string(text: &PlainText<'_>, at: usize) -> bool {
+    let next = text.byte(at + 1);
+    matches!(next, b',' | b':' | b'}' | b']' | b'"' | b'\\' | 0) || next.is_ascii_whitespace()
+}
+
+/// Where a value without quotation marks ends.
+pub(super) fn end_of_bare(text: &PlainText<'_>, from: usize) -> usize {
+    let bytes = text.bytes();
+    let last = bytes.len().min(from + VALUE_BYTES_MAX);
+    let mut end = last;
+    for at in from..last {
+        let byte = bytes[at];
+        let is_end = match byte {
+            b'(' => {
+                if is_quote(text.byte(at + 1)) {
+                    return at + 1;
+                }
+                false
+            }
+            b'&' | b'<' | b'>' | b'{' | b'}' | COLOUR | MARK => true,
+            b',' | b';' => begins_next(text, at + 1),
+            b')' => !bytes[from..at].contains(&b'('),
+            b']' => !bytes[from..at].contains(&b'['),
+            b'=' => is_nested(text, from..at),
+            b'$' => text.byte(at + 1) == b'{',
+            _ => byte.is_ascii_whitespace() || is_quote(byte),
+        };
+        if is_end {
+            end = at;
+            break;
+        }
+    }
+    while end > from && matches!(bytes[end - 1], b'.' | b',' | b';' | b':' | b'?' | b'\\') {
+        end -= 1;
+    }
+    end
+}
+
+/// Whether something new begins behind a comma or a semicolon.
+fn begins_next(text: &PlainText<'_>, at: usize) -> bool {
+    let byte = text.byte(at);
+    if byte == 0
+        || byte.is_ascii_whitespace()
+        || is_quote(byte)
+        || matches!(byte, b'}' | b']' | b'\\')
+    {
+        return true;
+    }
+    let bytes = text.bytes();
+    let rest = bytes[at..].iter().take(NAME_BYTES_MAX);
+    let name = rest
+        .take_while(|byte| is_word(**byte) || matches!(**byte, b' ' | b'-' | b'.'))
+        .count();
+    name > 0 && matches!(text.byte(at + name), b'=' | b':')
+}
+
+/// Whether the text before a `=` is a name, and no part of a value: `auth=token=…`.
+fn is_nested(text: &PlainText<'_>, before: Range<usize>) -> bool {
+    let next = text.byte(before.end + 1);
+    let is_padding = next == b'=' || next == 0 || !(is_word(next) || is_quote(next));
+    !is_padding && before.len() <= NAME_BYTES_MAX && is_wordy(&text.text(before))
+}
+
+/// A name that may be one of a secret, with what is beside it.
+struct NameBesideValue<'t> {
+    text: &'t PlainText<'t>,
+    name: &'t Range<usize>,
+    rating: NameRating,
+    is_constant: bool,
+}
+
+impl NameBesideValue<'_> {
+    fn as_secret(&self, value: FoundValue) -> Option<SecretRange<'static>> {
+        let spelled = self.text.text(value.range.clone());
+        is_secret_value(self.rating, &spelled, value.form).then_some(SecretRange {
+            name: "assigned-secret",
+            range: value.range,
+        })
+    }
+
+    fn read_value(&self, at: usize, joint: Joint) -> Option<SecretRange<'static>> {
+        let typed = (joint == Joint::Colon)
+            .then(|| self.skip_type(at))
+            .flatten();
+        let mut value = read_value_at(self.text, typed.unwrap_or_else(|| self.skip_words(at)))?;
+        match (joint, value.form) {
+            (Joint::Comma, ValueForm::Quoted) => value.form = ValueForm::Spoken,
+            (Joint::Comma, ValueForm::Bare | ValueForm::Constant | ValueForm::Spoken) => {
+                return None;
+            }
+            (Joint::Equals, ValueForm::Bare) if self.is_constant => {
+                value.form = ValueForm::Constant
+            }
+            (Joint::Equals, ValueForm::Bare)
+                if self.text.byte(self.name.start.wrapping_sub(1)) == b'<' =>
+            {
+                value.form = ValueForm::Quoted;
+            }
+            (Joint::Equals | Joint::Colon, _) => {}
+        }
+        self.as_secret(value)
+    }
+
+    /// Behind the type of a variable: `key: &str = "…"`.
+    fn skip_type(&self, at: usize) -> Option<usize> {
+        let rest = self.text.bytes()[at..].iter().take(TYPE_BYTES_MAX);
+        let is_type = |byte: &u8| is_word(*byte) || b" &'<>[]|?.:".contains(byte);
+        let length = rest.take_while(|byte| is_type(byte)).count();
+        let equals = at + length;
+        let is_joint = length > 1
+            && self.text.byte(equals) == b'='
+            && self.text.byte(equals - 1) == b' '
+            && !matches!(self.text.byte(equals + 1), b'=' | b'>');
+        is_joint.then(|| skip_blanks(self.text, equals + 1))
+    }
+
+    /// Behind a keyword or a tag, and on the next line behind the sign of a block of YAML.
+    fn skip_words(&self, at: usize) -> usize {
+        let bytes = self.text.bytes();
+        for word in ["new ", "await ", "!!str ", "!!binary "] {
+            if bytes[at..].starts_with(word.as_bytes()) {
+                return at + word.len();
+            }
+        }
+        for sign in ["|\n", "|-\n", ">\n", ">-\n", "|+\n"] {
+            if bytes[at..].starts_with(sign.as_bytes()) {
+                return skip_blanks(self.text, at + sign.len());
+            }
+        }
+        at
+    }
+
+    /// Behind `Authorization:`: a scheme and what it takes, or only that.
+    fn read_credentials(&self, at: usize, joint: Joint) -> Option<SecretRange<'static>> {
+        let bytes = self.text.bytes();
+        let at = if is_quote(self.text.byte(at)) {
+            at + 1
+        } else {
+            at
+        };
+        let scheme = bytes[at..].iter().take(24);
+        let scheme = at..at
+            + scheme
+                .take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-')
+                .count();
+        let behind = skip_blanks(self.text, scheme.end);
+        if behind == scheme.end {
+            return self.read_value(at, joint);
+        }
+        let range = behind..end_of_bare(self.text, behind);
+        let value = self.text.text(range.clone());
+        let is_bearer = bytes[scheme].eq_ignore_ascii_case(b"bearer");
+        let name = if is_bearer { "bearer" } else { "authorization" };
+        is_secret_value(NameRating::Secret, &value, ValueForm::Bare)
+            .then_some(SecretRange { name, range })
+    }
+
+    /// Behind `bearer` outside of a header.
+    fn read_bearer(&self) -> Option<SecretRange<'static>> {
+        let at = skip_blanks(self.text, self.name.end);
+        let range = at..end_of_bare(self.text, at);
+        let value = self.text.text(range.clone());
+        let is_secret =
+            at > self.name.end && is_secret_value(NameRating::Maybe, &value, ValueForm::Constant);
+        is_secret.then_some(SecretRange {
+            name: "bearer",
+            range,
+        })
+    }
+
+    /// Behind blanks: an option of a command, an instruction, a line of `.netrc`, a sentence.
+    fn read_spoken(&self) -> Option<SecretRange<'static>> {
+        let text = self.text;
+        let mut at = skip_blanks(text, self.name.end);
+        if at == self.name.end {
+            return None;
+        }
+        for verb in ["is ", "was ", "to "] {
+            if text.bytes()[at..].starts_with(verb.as_bytes()) {
+                at = skip_blanks(text, at + verb.len());
+            }
+        }
+        if text.byte(at) == b'-' {
+            return None;
+        }
+        let mut value = read_value_at(text, at)?;
+        let form = match self.context() {
+            SpokenContext::Instruction => ValueForm::Constant,
+            SpokenContext::Option => ValueForm::Bare,
+            SpokenContext::Sentence if self.rating < NameRating::Password => return None,
+            SpokenContext::Sentence => ValueForm::Spoken,
+        };
+        if value.form == ValueForm::Bare || form == ValueForm::Spoken {
+            value.form = form;
+        }
+        self.as_secret(value)
+    }
+
+    fn context(&self) -> SpokenContext {
+        let text = self.text;
+        let start = self.name.start;
+        if start > 0 && text.byte(start - 1) == b'-' {
+            return SpokenContext::Option;
+        }
+        let first = text.bytes()[..start]
+            .len()
+            .saturating_sub(ACCOUNT_BYTES_MAX);
+        let before = text.text(first..start);
+        let line = before.rsplit('\n').next().unwrap_or_default().trim_end();
+        let is_outside = |c: char| !c.is_ascii_alphabetic() && c != '-';
+        let word = line.rsplit(is_outside).next().unwrap_or_default();
+        let instructions = ["ENV", "ARG", "setx", "setenv", "-x", "-gx", "-Ux", "set"];
+        let is_account = self.rating == NameRating::Password
+            && ["login ", "machine ", "account "]
+                .iter()
+                .any(|part| before.contains(part));
+        if instructions.contains(&word) || is_account {
+            SpokenContext::Instruction
+        } else {
+            SpokenContext::Sentence
+        }
+    }
+
+    /// A value that stands under a name of its own: `name: API_KEY`, `value: …`.
+    fn read_labelled(&self) -> Option<SecretRange<'static>> {
+        let text = self.text;
+        let bytes = text.bytes();
+        let last = bytes.len().min(self.name.end + LABEL_BYTES_MAX);
+        let mut at = self.name.end;
+        if at == last || is_word(bytes[at]) {
+            return None;
+        }
+        for _ in 0..3 {
+            let separators = bytes[at..last].iter();
+            let is_separator = |byte: &u8| b" \t\n,;{}\"'`-<>/()".contains(byte);
+            at += separators.take_while(|byte| is_separator(byte)).count();
+            let label = at..end_of_name(bytes, at);
+            let spelled = text.text(label.clone()).to_ascii_lowercase();
+            match spelled.as_str() {
+                "value" | "val" | "parametervalue" | "string" | "body" | "secret-string"
+                | "stringvalue" => {
+                    let (joint, at) = read_joint(text, &label).or_else(|| {
+                        (text.byte(label.start.wrapping_sub(1)) == b'-')
+                            .then(|| (Joint::Equals, skip_blanks(text, label.end)))
+                    })?;
+                    return self.read_value(at, joint);
+                }
+                "key" | "name" | "header" => at = label.end,
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+/// Where a name with a value behind blanks stands.
+enum SpokenContext {
+    /// `ENV NAME value`, and a line of an account.
+    Instruction,
+    /// `--name value`
+    Option,
+    Sentence,
+}
+
+/// Finds the values of cookies in a header.
+fn find_cookies(text: &PlainText<'_>, at: usize, found: &mut Vec<SecretRange<'_>>) {
+    let bytes = text.bytes();
+    let mut at = if text.byte(at) == b'[' { at + 1 } else { at };
+    at += usize::from(is_quote(text.byte(at)));
+    loop {
+        at = skip_blanks(text, at);
+        let name = at..end_of_name(bytes, at.min(bytes.len()));
+        if name.is_empty() || text.byte(name.end) != b'=' {
+            return;
+        }
+        let begin = name.end + 1;
+        let mut range = begin..bytes.len().min(begin + VALUE_BYTES_MAX);
+        let end = range.find(|at| match bytes[*at] {
+            b';' | b',' | b'&' | b'<' | COLOUR | MARK => true,
+            b'=' => is_nested(text, begin..*at),
+            byte => byte.is_ascii_whitespace() || is_quote(byte),
+        });
+        let range = begin..end.unwrap_or(range.end);
+        let value = text.text(range.clone());
+        let end = range.end;
+        if is_secret_value(NameRating::Secret, &value, ValueForm::Bare) && value.len() >= 10 {
+            found.push(SecretRange {
+                name: "cookie",
+                range,
+            });
+        }
+        if text.byte(end) != b';' {
+            return;
+        }
+        at = end + 1;
+    }
+}

@@ -1,0 +1,191 @@
+//! Secrets in the arguments of programs whose options do not say what they take.
+
+use std::ops::Range;
+
+use super::SecretRange;
+use super::assignments::{is_blank, is_quote, skip_blanks};
+use super::names::NameRating;
+use super::plain_text::PlainText;
+use super::values::{ValueForm, is_placeholder, is_secret_value};
+
+/// The arguments of a program are looked at so far, in bytes.
+const ARGUMENTS_BYTES_MAX: usize = 400;
+
+/// How an option takes its secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OptionForm {
+    /// `-pSECRET`
+    Attached,
+    /// `-p SECRET`
+    Next,
+    /// `-u NAME:SECRET`
+    Login,
+}
+
+/// Programs with options that take a secret.
+struct SecretOption {
+    programs: &'static [&'static str],
+    options: &'static [&'static str],
+    form: OptionForm,
+}
+
+#[rustfmt::skip]
+const COMMANDS: &[SecretOption] = &[
+    SecretOption { programs: &["curl"], options: &["-u", "--user", "-U", "--proxy-user"], form: OptionForm::Login },
+    SecretOption { programs: &["http", "https", "xh"], options: &["-a", "--auth"], form: OptionForm::Login },
+    SecretOption { programs: &["mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlsh", "mysqlshow", "mariadb", "mariadb-dump", "mariadb-admin", "mycli"], options: &["-p"], form: OptionForm::Attached },
+    SecretOption { programs: &["7z", "7za", "7zz", "rar", "unrar"], options: &["-p", "-hp"], form: OptionForm::Attached },
+    SecretOption { programs: &["sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport", "cqlsh"], options: &["-p"], form: OptionForm::Next },
+    SecretOption { programs: &["sshpass"], options: &["-p"], form: OptionForm::Attached },
+    SecretOption { programs: &["login"], options: &["-p"], form: OptionForm::Next },
+    SecretOption { programs: &["redis-cli"], options: &["-a"], form: OptionForm::Next },
+    SecretOption { programs: &["sqlcmd", "bcp", "zip", "unzip", "ipmitool"], options: &["-P"], form: OptionForm::Next },
+    SecretOption { programs: &["ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami", "ldappasswd"], options: &["-w"], form: OptionForm::Next },
+    SecretOption { programs: &["openssl"], options: &["-k"], form: OptionForm::Next },
+    SecretOption { programs: &["mosquitto_pub", "mosquitto_sub"], options: &["-P"], form: OptionForm::Next },
+    SecretOption { programs: &["sonar-scanner", "snowsql"], options: &["-p"], form: OptionForm::Next },
+    SecretOption { programs: &["identified", "IDENTIFIED"], options: &["by", "BY"], form: OptionForm::Next },
+];
+
+/// Finds the secrets behind the name of a program; whether there are any.
+pub(super) fn find_in_command(
+    text: &PlainText<'_>,
+    program: &str,
+    name: &Range<usize>,
+    found: &mut Vec<SecretRange<'_>>,
+) -> bool {
+    if !is_blank(text.byte(name.end)) || !may_be_program(program) {
+        return false;
+    }
+    let before = found.len();
+    let rows = COMMANDS
+        .iter()
+        .filter(|row| row.programs.contains(&program));
+    for row in rows {
+        find_behind_options(text, name.end, row, found);
+    }
+    found.len() > before
+}
+
+/// Whether a program of the table may begin so: most words do not.
+fn may_be_program(name: &str) -> bool {
+    matches!(
+        name.as_bytes()[0],
+        b'c' | b'h'
+            | b'x'
+            | b'm'
+            | b'7'
+            | b'r'
+            | b'u'
+            | b's'
+            | b'l'
+            | b'b'
+            | b'z'
+            | b'i'
+            | b'o'
+            | b'I'
+    )
+}
+
+fn find_behind_options(
+    text: &PlainText<'_>,
+    from: usize,
+    row: &SecretOption,
+    found: &mut Vec<SecretRange<'_>>,
+) {
+    let SecretOption { options, form, .. } = row;
+    let last = text.bytes().len().min(from + ARGUMENTS_BYTES_MAX);
+    let mut is_awaited = false;
+    let mut at = from;
+    while at < last {
+        at = skip_blanks(text, at);
+        let argument = read_argument(text, at);
+        let Some((value, end)) = argument else { return };
+        let spelled = text.text(value.clone());
+        let attached = options.iter().find_map(|option| {
+            let rest = spelled.strip_prefix(option)?;
+            (!rest.is_empty())
+                .then_some(value.end - rest.len() + usize::from(rest.starts_with('=')))
+        });
+        let secret = match (*form, attached) {
+            _ if is_awaited => Some(value.start),
+            (OptionForm::Attached | OptionForm::Login, Some(begin)) => Some(begin),
+            (OptionForm::Next, _) | (OptionForm::Attached | OptionForm::Login, None) => None,
+        };
+        is_awaited = *form != OptionForm::Attached && options.contains(&spelled.as_ref());
+        if let Some(begin) = secret {
+            // `-p"…"` and `-u"…"`: the mark stands within the argument.
+            let begin = begin + usize::from(is_quote(text.byte(begin)));
+            let range = match form {
+                OptionForm::Login => {
+                    let login = &text.bytes()[begin..value.end.max(begin)];
+                    let Some(colon) = login.iter().position(|byte| *byte == b':') else {
+                        continue;
+                    };
+                    begin + colon + 1..value.end
+                }
+                OptionForm::Attached | OptionForm::Next => begin..value.end,
+            };
+            found.extend(as_secret(text, range));
+        }
+        at = end;
+    }
+}
+
+fn as_secret(text: &PlainText<'_>, range: Range<usize>) -> Option<SecretRange<'static>> {
+    if range.is_empty() {
+        return None;
+    }
+    let value = text.text(range.clone());
+    let is_secret = is_secret_value(NameRating::Password, &value, ValueForm::Constant)
+        && !is_placeholder(&value)
+        && !value.contains('/');
+    is_secret.then_some(SecretRange {
+        name: "command-password",
+        range,
+    })
+}
+
+/// The argument that begins there, without its quotation marks, and where it
+/// ends; none where the command does.
+fn read_argument(text: &PlainText<'_>, at: usize) -> Option<(Range<usize>, usize)> {
+    let bytes = text.bytes();
+    let open = text.byte(at);
+    if is_quote(open) {
+        let spelling = text.spelling(at);
+        let rest = bytes[at + 1..].iter().take(ARGUMENTS_BYTES_MAX).enumerate();
+        let mut ends = rest.filter(|(offset, byte)| {
+            **byte == b'\n' || (**byte == open && text.spelling(at + 1 + offset) == spelling)
+        });
+        let (length, end) = ends.next()?;
+        return (*end == open).then_some((at + 1..at + 1 + length, at + 2 + length));
+    }
+    let mut end = at;
+    let mut inner: Option<u8> = None;
+    while end < bytes.len() && end - at < ARGUMENTS_BYTES_MAX {
+        let byte = bytes[end];
+        let is_end = match inner {
+            _ if matches!(byte, b'\n' | b'\r') => true,
+            Some(quote) => byte == quote,
+            None => {
+                is_blank(byte)
+                    || is_quote(byte)
+                    || matches!(byte, b'|' | b'&' | b'<' | b'>' | super::plain_text::MARK)
+            }
+        };
+        if is_end {
+            // `-p'…'`: up to the mark, if there is one.
+            let is_option = end - at == 2 || (end > at && bytes[end - 1] == b'=');
+            let opens = inner.is_none() && is_quote(byte) && is_option && bytes[at] == b'-';
+            if !opens {
+                break;
+            }
+            inner = Some(byte);
+        }
+        end += 1;
+    }
+    (end > at).then_some((
+        at..end,
+        end + usize::from(inner.is_some() && text.byte(end) == inner.unwrap_or_default()),
+    ))
+}

@@ -1,0 +1,138 @@
+//! Passwords in addresses, and in lines that have no names at all.
+
+use std::ops::Range;
+
+use super::SecretRange;
+use super::assignments::is_quote;
+use super::names::NameRating;
+use super::plain_text::{COLOUR, MARK, PlainText};
+use super::values::{ValueForm, is_placeholder, is_secret_value, is_wordy};
+
+/// The name and password of an address are no longer than that.
+const LOGIN_BYTES_MAX: usize = 512;
+/// A user whose name is that long and no word is a key.
+const KEY_BYTES_MIN: usize = 20;
+
+/// Finds the passwords of addresses: `postgres://app:…@db`, `app:…@tcp(db)`,
+/// `db:5432:shop:app:…`.
+pub(super) fn find_logins(text: &PlainText<'_>, found: &mut Vec<SecretRange<'_>>) {
+    let bytes = text.bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b':' if bytes[at..].starts_with(b"://") => found.extend(find_in_url(text, at)),
+            b':' => found.extend(find_in_pgpass(text, at)),
+            b'@' if [b"tcp(".as_slice(), b"unix(", b"("]
+                .iter()
+                .any(|open| bytes[at + 1..].starts_with(open)) =>
+            {
+                found.extend(find_before_address(text, at));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_end(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || is_quote(byte) || matches!(byte, b'<' | b'>' | COLOUR | MARK | 0)
+}
+
+fn find_in_url(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'static>> {
+    let before = text.byte(colon.checked_sub(1)?);
+    if !before.is_ascii_alphanumeric() {
+        return None;
+    }
+    let begin = colon + 3;
+    // In an encoded URL the structure is encoded, and what was encoded in it twice.
+    let slash = text.spelling(colon + 1);
+    let (mut first_colon, mut login_end) = (None, None);
+    let last = text.bytes().len().min(begin + LOGIN_BYTES_MAX);
+    for at in begin..last {
+        match text.byte(at) {
+            b':' if first_colon.is_none() && login_end.is_none() => first_colon = Some(at),
+            b'@' => login_end = Some(at),
+            b'/' | b'?' | b'#' if text.spelling(at) == slash || text.spelling(at).len() == 1 => {
+                break;
+            }
+            byte if is_end(byte) => break,
+            _ => {}
+        }
+    }
+    let end = login_end?;
+    let Some(colon) = first_colon else {
+        let user = text.text(begin..end);
+        let is_key = user.len() >= KEY_BYTES_MIN && !is_wordy(&user) && !is_placeholder(&user);
+        return is_key.then_some(SecretRange {
+            name: "url-password",
+            range: begin..end,
+        });
+    };
+    let (user, password) = (text.text(begin..colon), text.text(colon + 1..end));
+    let is_secret = password.len() >= 3 && password != user && !is_placeholder(&password);
+    is_secret.then_some(SecretRange {
+        name: "url-password",
+        range: colon + 1..end,
+    })
+}
+
+/// The password of a line of `.pgpass`, whose second field begins behind that colon.
+fn find_in_pgpass(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'static>> {
+    let bytes = text.bytes();
+    let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || b"-.*_".contains(byte);
+    let run = |at: usize| {
+        bytes[at..]
+            .iter()
+            .take(64)
+            .take_while(|byte| is_host(byte))
+            .count()
+    };
+    let port = colon + 1..colon + 1 + run(colon + 1);
+    let is_port = &bytes[port.clone()] == b"*"
+        || (matches!(port.len(), 4..=5) && bytes[port.clone()].iter().all(u8::is_ascii_digit));
+    let host = bytes[..colon]
+        .iter()
+        .rev()
+        .take(64)
+        .take_while(|byte| is_host(byte))
+        .count();
+    if !is_port || host == 0 {
+        return None;
+    }
+    let mut at = port.end;
+    for _ in 0..2 {
+        let length = (text.byte(at) == b':').then(|| run(at + 1))?;
+        if length == 0 {
+            return None;
+        }
+        at += 1 + length;
+    }
+    if text.byte(at) != b':' {
+        return None;
+    }
+    let begin = at + 1;
+    let rest = bytes[begin..].iter().take(LOGIN_BYTES_MAX);
+    let end = begin
+        + rest
+            .take_while(|byte| !is_end(**byte) && !matches!(**byte, b'&' | b':'))
+            .count();
+    as_password(text, begin..end)
+}
+
+/// The password before an address without a scheme.
+fn find_before_address(text: &PlainText<'_>, at: usize) -> Option<SecretRange<'static>> {
+    let before = text.bytes()[..at].iter().rev().take(128);
+    let length = before
+        .take_while(|byte| !is_end(**byte) && !matches!(**byte, b':' | b'/'))
+        .count();
+    let begin = at - length;
+    (begin > 0 && text.byte(begin - 1) == b':')
+        .then(|| as_password(text, begin..at))
+        .flatten()
+}
+
+fn as_password(text: &PlainText<'_>, range: Range<usize>) -> Option<SecretRange<'static>> {
+    let value = text.text(range.clone());
+    is_secret_value(NameRating::Password, &value, ValueForm::Constant).then_some(SecretRange {
+        name: "url-password",
+        range,
+    })
+}

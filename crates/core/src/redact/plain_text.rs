@@ -1,0 +1,284 @@
+//! The text that escapes stand for, with the way back to where it is written.
+//!
+//! A secret is the same in a file, in the JSON of a tool result, in JSON within
+//! that, and in a URL. Rules see it once, plain. What is taken out is a range
+//! of whole escapes, so that JSON stays JSON.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Stands for a sequence that colours a terminal: no part of a word, and nothing to see.
+pub(super) const COLOUR: u8 = 0x1b;
+/// Stands for the mark of a secret that was taken out.
+pub(super) const MARK: u8 = 0x1a;
+/// Stands for a character of which only is known that it is not ASCII.
+const OPAQUE: u8 = 0x80;
+/// How the mark of a secret begins.
+pub(super) const MARK_BEGIN: &str = "[redacted:";
+/// A mark is no longer than that, with the name of a variable in it.
+const MARK_BYTES_MAX: usize = 256;
+/// A sequence that colours a terminal is no longer than that.
+const COLOUR_BYTES_MAX: usize = 32;
+
+/// A text without its escapes.
+#[derive(Debug)]
+pub(super) struct PlainText<'t> {
+    source: &'t str,
+    bytes: Cow<'t, [u8]>,
+    /// Where each byte begins in the source, and where the last one ends. Empty
+    /// where there is no escape, and both are the same.
+    begins: Vec<usize>,
+}
+
+impl<'t> PlainText<'t> {
+    /// Undoes the escapes of JSON and of programming languages at any depth,
+    /// of URLs and of HTML.
+    pub(super) fn decode(source: &'t str) -> Self {
+        let bytes = source.as_bytes();
+        let may_be_escape = |byte: &u8| matches!(*byte, b'\\' | b'%' | b'&' | b'[' | COLOUR);
+        let mut text = Self {
+            source,
+            bytes: Cow::Borrowed(bytes),
+            begins: Vec::new(),
+        };
+        let mut plain = Vec::new();
+        let mut copied = 0;
+        let mut at = 0;
+        while let Some(offset) = bytes[at..].iter().position(may_be_escape) {
+            at += offset;
+            let Some(Escape { byte, end }) = read_escape(bytes, at) else {
+                at += 1;
+                continue;
+            };
+            if plain.is_empty() && text.begins.is_empty() {
+                plain.reserve(bytes.len());
+                text.begins.reserve(bytes.len() + 1);
+            }
+            plain.extend_from_slice(&bytes[copied..at]);
+            text.begins.extend(copied..at);
+            plain.push(byte);
+            text.begins.push(at);
+            at = end;
+            copied = end;
+        }
+        if !text.begins.is_empty() {
+            plain.extend_from_slice(&bytes[copied..]);
+            text.begins.extend(copied..=bytes.len());
+            text.bytes = Cow::Owned(plain);
+        }
+        text
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The byte there; 0 behind the end.
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or_default()
+    }
+
+    /// The text of a range.
+    pub(super) fn text(&self, range: Range<usize>) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes[range])
+    }
+
+    /// Where a range is written in the source.
+    pub(super) fn source_range(&self, range: &Range<usize>) -> Range<usize> {
+        let of = |at: usize| self.begins.get(at).copied().unwrap_or(at);
+        let (mut start, mut end) = (of(range.start), of(range.end));
+        while !self.source.is_char_boundary(start) {
+            start -= 1;
+        }
+        while !self.source.is_char_boundary(end) {
+            end += 1;
+        }
+        start..end
+    }
+
+    /// How the byte there is written.
+    pub(super) fn spelling(&self, at: usize) -> &[u8] {
+        &self.source.as_bytes()[self.source_range(&(at..at + 1))]
+    }
+}
+
+/// What an escape stands for, and where it ends.
+struct Escape {
+    byte: u8,
+    end: usize,
+}
+
+fn read_escape(bytes: &[u8], at: usize) -> Option<Escape> {
+    match bytes[at] {
+        b'\\' => read_backslashes(bytes, at),
+        b'%' => read_percent(bytes, at),
+        b'&' => read_entity(bytes, at),
+        b'[' => read_mark(bytes, at),
+        _ => read_bracket(bytes, at + 1),
+    }
+}
+
+/// An escape behind any number of backslashes. JSON within JSON doubles them: a
+/// run of them before a letter is one escape, whatever its depth. Before a
+/// quotation mark the depth counts, because it tells which string the mark ends.
+fn read_backslashes(bytes: &[u8], at: usize) -> Option<Escape> {
+    let run = bytes[at..]
+        .iter()
+        .take_while(|byte| **byte == b'\\')
+        .count();
+    let behind = at + run;
+    let letter = |byte, end| Some(Escape { byte, end });
+    let digits = |count: usize| {
+        let digits = str::from_utf8(bytes.get(behind + 1..behind + 1 + count)?).ok()?;
+        let code = u32::from_str_radix(digits, 16).ok()?;
+        Some((code, behind + 1 + count))
+    };
+    match bytes.get(behind) {
+        Some(b'n' | b'r' | b'v') => letter(b'\n', behind + 1),
+        // A shell goes on behind a line end that is escaped.
+        Some(b't' | b'b' | b'f' | b'\n') => letter(b' ', behind + 1),
+        Some(quote @ (b'\'' | b'`' | b'/')) => letter(*quote, behind + 1),
+        Some(b'"') => {
+            let depth = run.trailing_ones();
+            let own = (1_usize << depth) - 1;
+            if own == run {
+                letter(b'"', behind + 1)
+            } else {
+                letter(b'\\', behind - own)
+            }
+        }
+        Some(b'u') => match digits(4) {
+            Some((0x1b, end)) => read_bracket(bytes, end).or_else(|| letter(b' ', end)),
+            Some((code, end)) => Some(read_utf16(bytes, code, at..end, run)),
+            None => letter(b'\\', behind),
+        },
+        Some(b'x') => match digits(2) {
+            Some((0x1b, end)) => read_bracket(bytes, end).or_else(|| letter(b' ', end)),
+            Some((code, end)) => letter(to_ascii(code), end),
+            None => letter(b'\\', behind),
+        },
+        Some(b'e') if bytes.get(behind + 1) == Some(&b'[') => read_bracket(bytes, behind + 1),
+        Some(b'0') if bytes[behind..].starts_with(b"033[") => read_bracket(bytes, behind + 3),
+        _ => letter(b'\\', behind),
+    }
+}
+
+/// `\u` with its four digits; two of them where they are one character.
+fn read_utf16(bytes: &[u8], code: u32, range: Range<usize>, run: usize) -> Escape {
+    let length = range.len();
+    let second = bytes.get(range.end..range.end + length);
+    let is_second = second.is_some_and(|second| {
+        let is_low = matches!(second[run + 1].to_ascii_lowercase(), b'd')
+            && matches!(second[run + 2].to_ascii_lowercase(), b'c'..=b'f');
+        second[..run].iter().all(|byte| *byte == b'\\') && second[run] == b'u' && is_low
+    });
+    let is_pair = (0xd800..0xdc00).contains(&code) && is_second;
+    Escape {
+        byte: to_ascii(code),
+        end: range.end + if is_pair { length } else { 0 },
+    }
+}
+
+/// The character of a code, where it is one of ASCII that can be seen.
+fn to_ascii(code: u32) -> u8 {
+    match u8::try_from(code) {
+        Ok(byte @ (b'\n' | b'\r' | b' '..=b'~')) => byte,
+        Ok(b'\t' | 0..=0x1f | 0x7f) => b' ',
+        Ok(_) | Err(_) => OPAQUE,
+    }
+}
+
+/// `%3D`, and `%253D` where it was encoded again.
+fn read_percent(bytes: &[u8], at: usize) -> Option<Escape> {
+    let hex = |at: usize| {
+        let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
+        Some(digit(at)? * 16 + digit(at + 1)?)
+    };
+    let mut behind = at + 1;
+    if bytes.get(at) != Some(&b'%') {
+        return None;
+    }
+    let mut code = hex(behind)?;
+    while code == u32::from(b'%') && hex(behind + 2).is_some() {
+        behind += 2;
+        code = hex(behind)?;
+    }
+    if code == 0x1b
+        && let Some(bracket) =
+            read_percent(bytes, behind + 2).filter(|bracket| bracket.byte == b'[')
+        && let Some(colour) = read_colour(bytes, bracket.end)
+    {
+        return Some(colour);
+    }
+    Some(Escape {
+        byte: to_ascii(code),
+        end: behind + 2,
+    })
+}
+
+/// `&quot;`, and `&amp;quot;` where it was encoded again.
+fn read_entity(bytes: &[u8], at: usize) -> Option<Escape> {
+    const ENTITIES: [(&[u8], u8); 14] = [
+        (b"quot;", b'"'),
+        (b"#34;", b'"'),
+        (b"#x22;", b'"'),
+        (b"apos;", b'\''),
+        (b"#39;", b'\''),
+        (b"#x27;", b'\''),
+        (b"lt;", b'<'),
+        (b"#60;", b'<'),
+        (b"gt;", b'>'),
+        (b"#62;", b'>'),
+        (b"nbsp;", b' '),
+        (b"#61;", b'='),
+        (b"#x3D;", b'='),
+        (b"#58;", b':'),
+    ];
+    let mut behind = at + 1;
+    while bytes[behind..].starts_with(b"amp;") {
+        behind += 4;
+    }
+    let rest = &bytes[behind..];
+    let entity = ENTITIES.iter().find(|(name, _)| rest.starts_with(name));
+    if let Some((name, byte)) = entity {
+        return Some(Escape {
+            byte: *byte,
+            end: behind + name.len(),
+        });
+    }
+    (behind > at + 1).then_some(Escape {
+        byte: b'&',
+        end: behind,
+    })
+}
+
+fn read_mark(bytes: &[u8], at: usize) -> Option<Escape> {
+    let rest = bytes[at..].strip_prefix(MARK_BEGIN.as_bytes())?;
+    let name = rest.iter().take(MARK_BYTES_MAX);
+    let length = name
+        .take_while(|byte| !matches!(**byte, b']' | b'\n' | b'"'))
+        .count();
+    (rest.get(length) == Some(&b']')).then_some(Escape {
+        byte: MARK,
+        end: at + MARK_BEGIN.len() + length + 1,
+    })
+}
+
+/// A sequence that colours a terminal, from its bracket on.
+fn read_bracket(bytes: &[u8], bracket: usize) -> Option<Escape> {
+    (bytes.get(bracket) == Some(&b'['))
+        .then(|| read_colour(bytes, bracket + 1))
+        .flatten()
+}
+
+/// A sequence that colours a terminal, behind its bracket.
+fn read_colour(bytes: &[u8], parameters: usize) -> Option<Escape> {
+    let rest = bytes.get(parameters..)?;
+    let mut shown = rest.iter().take(COLOUR_BYTES_MAX);
+    let length = shown.position(|byte| (0x40..=0x7e).contains(byte))?;
+    let is_plain = |byte: &u8| matches!(byte, b'0'..=b'?');
+    rest[..length].iter().all(is_plain).then_some(Escape {
+        byte: COLOUR,
+        end: parameters + length + 1,
+    })
+}

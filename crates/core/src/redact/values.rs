@@ -1,0 +1,354 @@
+//! Whether a value can be a secret, beside a name that says that it is one.
+//!
+//! Documentation, templates and source code are full of names of secrets, with
+//! something beside them that only holds the place: a variable, a call, a type,
+//! a path, a word.
+
+use super::names::NameRating;
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueForm {
+    /// Between quotation marks, or in an element of XML.
+    Quoted,
+    /// Up to the next blank or separator, behind `=` of a name in capitals.
+    Constant,
+    /// Up to the next blank or separator.
+    Bare,
+    /// Behind a blank, as in prose.
+    Spoken,
+}
+
+/// A value is not looked at any further than that, in bytes.
+const LOOKED_AT: usize = 256;
+
+/// What only holds the place of a secret, wherever it stands in a value. All in lower case.
+const PLACEHOLDERS: [&str; 21] = [
+    "example",
+    "xxxx",
+    "your_",
+    "your-",
+    "yourpass",
+    "yourtoken",
+    "yourkey",
+    "yoursecret",
+    "changeme",
+    "change_me",
+    "change-me",
+    "placeholder",
+    "redacted",
+    "${",
+    "$(",
+    "{{",
+    "#{",
+    "%(",
+    "...",
+    "****",
+    "insert_",
+];
+/// Beginnings of what is no secret: files, pictures, addresses of resources.
+const PLAIN_BEGINS: [&str; 20] = [
+    "./",
+    "../",
+    "~/",
+    "arn:",
+    "data:",
+    "file:",
+    "ivborw0kggo",
+    "/9j/",
+    "r0lgod",
+    "projects/",
+    "refs/",
+    "http://",
+    "https://",
+    "urn:",
+    "id=",
+    "env:",
+    "vault:",
+    "op://",
+    "ssh-",
+    "secretref:",
+];
+/// Ends of names of files.
+const FILE_ENDS: [&str; 18] = [
+    ".pem", ".key", ".crt", ".json", ".txt", ".yaml", ".yml", ".rs", ".py", ".ts", ".js", ".go",
+    ".md", ".toml", ".pub", ".p12", ".jks", ".html",
+];
+/// Words that everyone uses for a password, a state or a type.
+const KNOWN_WORDS: [&str; 53] = [
+    "password",
+    "passwd",
+    "pass",
+    "postgres",
+    "postgresql",
+    "mysql",
+    "redis",
+    "mongo",
+    "guest",
+    "root",
+    "admin",
+    "administrator",
+    "secret",
+    "user",
+    "username",
+    "localhost",
+    "test",
+    "testing",
+    "default",
+    "dummy",
+    "sample",
+    "demo",
+    "foobar",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "true",
+    "false",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "string",
+    "str",
+    "bool",
+    "boolean",
+    "int",
+    "integer",
+    "number",
+    "bytes",
+    "any",
+    "object",
+    "empty",
+    "required",
+    "optional",
+    "include",
+    "disabled",
+    "enabled",
+    "hidden",
+    "masked",
+    "sensitive",
+    "letmein",
+];
+
+/// Whether a value under a name of that rating is a secret.
+pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) -> bool {
+    let length = value.len();
+    let least = match rating {
+        NameRating::Plain => return false,
+        NameRating::Maybe => 16,
+        NameRating::Secret => 8,
+        NameRating::Password => 6,
+    };
+    if length < least {
+        return false;
+    }
+    let mut end = length.min(LOOKED_AT);
+    while !value.is_char_boundary(end) {
+        end -= 1;
+    }
+    let value = &value[..end];
+    if is_placeholder(value) || is_plain(value) || (form != ValueForm::Quoted && is_code(value)) {
+        return false;
+    }
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let is_wordy = is_wordy(value);
+    if has(u8::is_ascii_whitespace) {
+        let is_passphrase = form == ValueForm::Quoted && rating == NameRating::Password;
+        return is_passphrase && digits > 0 && (!is_wordy || digits > 1) && !value.contains(". ");
+    }
+    let is_number = !has(u8::is_ascii_alphabetic)
+        || value
+            .strip_prefix("0x")
+            .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    match rating {
+        NameRating::Plain => false,
+        NameRating::Maybe => {
+            let is_name = is_uuid(value) || (is_hash(value) && form != ValueForm::Constant);
+            !is_wordy && !is_number && digits > 0 && !is_name
+        }
+        NameRating::Secret => {
+            !is_wordy && !is_number && (digits > 0 || has(u8::is_ascii_uppercase))
+        }
+        NameRating::Password if is_number => digits >= 8 && form != ValueForm::Bare,
+        NameRating::Password if is_wordy => {
+            let least = match form {
+                ValueForm::Quoted | ValueForm::Constant => 1,
+                ValueForm::Bare | ValueForm::Spoken => 2,
+            };
+            digits >= least && !names_a_secret(value) && is_one_word(value)
+        }
+        NameRating::Password => {
+            digits > 0 || has(u8::is_ascii_uppercase) || form != ValueForm::Spoken
+        }
+    }
+}
+
+/// Whether a word of a value is one that names secrets: `DB_PASSWORD1` is a variable.
+fn names_a_secret(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let names = ["pass", "secret", "token", "key", "auth", "user"];
+    names.iter().any(|name| lower.contains(name))
+}
+
+/// Whether a value is a word with a number, as `hunter22`, and no compound.
+fn is_one_word(value: &str) -> bool {
+    !value.contains(['-', '_', '.', '/', '|', ':'])
+}
+
+/// Whether a value only holds the place of a secret.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let word = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_variable = || {
+        let name = value.strip_prefix(['$', '@', '%', ':']).unwrap_or_default();
+        let name = name
+            .strip_prefix("env:")
+            .unwrap_or(name)
+            .trim_end_matches('%');
+        let is_positional = name.len() < 2;
+        is_positional
+            || (is_wordy(name) && is_identifier(name))
+            || name
+                .bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    };
+    let is_sigil = value.starts_with(['$', '@', '%', ':']);
+    let first = value.chars().next();
+    let is_hole = value.starts_with(['<', '{', '[', '('])
+        || value.contains('<')
+        || (value.starts_with("__") && value.ends_with("__"));
+    let known = value.len() - word.len() <= 3 && KNOWN_WORDS.contains(&word);
+    known
+        || is_hole
+        || value.contains('\u{2026}')
+        || PLACEHOLDERS.iter().any(|part| lower.contains(part))
+        || value.chars().all(|c| Some(c) == first)
+        || (is_sigil && is_variable())
+}
+
+/// Whether a value is something else: a path, an address, the name of a file.
+fn is_plain(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let is_path = || {
+        let is_rooted =
+            value.starts_with('/') || value[1..].starts_with(":\\") || value[1..].starts_with(":/");
+        is_rooted
+            && value[1..].contains(['/', '\\'])
+            && value.split(['/', '\\']).all(|part| part.len() < 20)
+            || value.starts_with('/') && is_wordy(value)
+    };
+    PLAIN_BEGINS.iter().any(|begin| lower.starts_with(begin))
+        || FILE_ENDS.iter().any(|end| lower.ends_with(end))
+        || lower.starts_with("-----begin")
+        || (value.is_ascii() && value.len() > 1 && is_path())
+}
+
+/// Whether a value without quotation marks is a part of a program: a call, a member, a type.
+fn is_code(value: &str) -> bool {
+    let call = value.split_once('(').map(|(name, _)| name);
+    let index = value.split_once('[').map(|(name, _)| name);
+    call.or(index).is_some_and(is_identifier)
+        || value.contains("::")
+        || value.contains("->")
+        || value.starts_with(['&', '*', '!'])
+        || (value.contains('.') && is_identifier(value) && is_wordy(value))
+}
+
+fn is_identifier(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"_.$?!:".contains(&byte))
+}
+
+pub(super) fn is_uuid(value: &str) -> bool {
+    let lengths = value.split('-').map(str::len);
+    lengths.eq([8, 4, 4, 4, 12])
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+fn is_hash(value: &str) -> bool {
+    matches!(value.len(), 32 | 40 | 56 | 64 | 96 | 128)
+        && value.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The letters that follow a letter within words, for each letter from `a` on:
+/// the pairs that make up at least 0.06 % of those in English text and in names
+/// of programs, and some more of seldom letters.
+const FOLLOWERS: [&str; 26] = [
+    "bcdfgiklmnprstuvwxy",
+    "aeilorsuy",
+    "acdehiklmorstuy",
+    "abcdefgiloprstuvy",
+    "abcdefgilmnopqrstvwxy",
+    "aefilorstu",
+    "aeghilnorsuy",
+    "aeiortuy",
+    "abcdefglmnoprstvxz",
+    "aeosu",
+    "aeilnosuy",
+    "abcdeiklmoprstuvy",
+    "abeilmnopsuy",
+    "abcdefgiklmnoprstuvy",
+    "abcdfgiklmnoprstuvwx",
+    "acdehiloprstuwy",
+    "u",
+    "abcdefgiklmnoprstuvy",
+    "acefhiklmnopqstuwy",
+    "abcdefhilmnoprstuwy",
+    "abcdefgilmnprst",
+    "aeior",
+    "aehinors",
+    "aceipty",
+    "aceilmnopst",
+    "aeioz",
+];
+
+/// Whether a text is made of words, with numbers among them at most: random
+/// characters change their kind at every second place, and their letters do
+/// not follow each other as letters of words do.
+pub(super) fn is_wordy(text: &str) -> bool {
+    let follows = |first: u8, second: u8| {
+        let index = usize::from(first.to_ascii_lowercase().wrapping_sub(b'a'));
+        let followers = FOLLOWERS.get(index).copied().unwrap_or_default();
+        followers.as_bytes().contains(&second.to_ascii_lowercase())
+    };
+    let bytes = text.as_bytes();
+    let is_number = |run: &[u8]| run.len() >= 16 && run.iter().any(u8::is_ascii_digit);
+    let is_base64 = text.len() >= 12
+        && (text.contains('+') || text.ends_with('='))
+        && bytes.iter().any(u8::is_ascii_uppercase)
+        && bytes.iter().any(u8::is_ascii_lowercase);
+    if is_base64 || bytes.split(|byte| !byte.is_ascii_hexdigit()).any(is_number) {
+        return false;
+    }
+    let (mut letters, mut digits, mut mixed) = (0, 0, 0);
+    let (mut chunks, mut pairs, mut strange) = (0, 0, 0);
+    let mut before = 0_u8;
+    for (at, byte) in bytes.iter().enumerate() {
+        let next = bytes.get(at + 1).copied().unwrap_or_default();
+        if byte.is_ascii_alphabetic() {
+            letters += 1;
+            let is_capital = byte.is_ascii_uppercase()
+                && (!before.is_ascii_uppercase() || next.is_ascii_lowercase());
+            if !before.is_ascii_alphabetic() || is_capital {
+                chunks += 1;
+            } else {
+                pairs += 1;
+                strange += usize::from(!follows(before, *byte));
+            }
+        } else if byte.is_ascii_digit() {
+            digits += 1;
+            mixed += usize::from(next.is_ascii_alphabetic());
+            chunks += usize::from(!before.is_ascii_digit());
+        }
+        before = *byte;
+    }
+    mixed < 2
+        && letters > 0
+        && letters + digits >= chunks * 5 / 2
+        && strange * 8 <= pairs + 2
+        && digits <= letters.max(8)
+}
