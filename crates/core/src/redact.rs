@@ -1,10 +1,10 @@
 //! Taking secrets out of text before it is kept or shown.
 //!
 //! Rules look at the meaning of a text, not at how it is quoted: escapes are
-//! undone first ([`plain_text`]), and what is taken out is the range in the
-//! source. Three things make a secret: a form that a vendor gave it ([`forms`],
-//! [`private_keys`], [`logins`]), a name beside it that says so
-//! ([`assignments`], [`names`], [`values`], [`commands`]), and the value of an
+//! undone first (`plain_text`), and what is taken out is the range in the
+//! source. Three things make a secret: a form that a vendor gave it (`forms`,
+//! `private_keys`, `logins`), a name beside it that says so
+//! (`assignments`, `names`, `values`, `commands`), and the value of an
 //! environment variable whose name says so, handed in by the caller.
 //!
 //! Every pass is linear in the length of the text, and nothing is compiled.

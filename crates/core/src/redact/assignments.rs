@@ -221,18 +221,15 @@ fn read_value_at(text: &PlainText<'_>, at: usize) -> Option<FoundValue> {
 /// Where a string ends whose quotation mark is there: at a mark that is written
 /// the same, escapes included.
 fn end_of_quoted(text: &PlainText<'_>, open: usize) -> usize {
-    let bytes = text.bytes();
     let (quote, spelling) = (text.byte(open), text.spelling(open));
-    let last = bytes.len().min(open + VALUE_BYTES_MAX);
-    for at in open + 1..last {
-        let byte = bytes[at];
-        let is_end = byte == quote && text.spelling(at) == spelling;
-        if is_end || matches!(byte, b'\n' | b'\r' | MARK) || (byte == b'"' && ends_string(text, at))
-        {
-            return at;
-        }
-    }
-    open + 1
+    let last = text.bytes().len().min(open + VALUE_BYTES_MAX);
+    let is_end = |at: &usize| {
+        let byte = text.byte(*at);
+        (byte == quote && text.spelling(*at) == spelling)
+            || matches!(byte, b'\n' | b'\r' | MARK)
+            || (byte == b'"' && ends_string(text, *at))
+    };
+    (open + 1..last).find(is_end).unwrap_or(open + 1)
 }
 
 /// Whether a string of JSON may end at a quotation mark: what is taken out never
