@@ -562,10 +562,12 @@ pub(super) fn find_forms(text: &PlainText<'_>, found: &mut Vec<SecretRange<'_>>)
         let fits = rows.into_iter().filter_map(|row| {
             let (name, form) = FORMS[row];
             let range = match_form(text, &mut ends, form, at)?;
-            Some(SecretRange { name, range })
+            // Of two that end at the same place the one with more fixed text wins.
+            let fixed = form.find('{');
+            Some((range.end, fixed, SecretRange { name, range }))
         });
         // `glpat-` has a longer form with a checksum: the longest one wins.
-        if let Some(fit) = fits.max_by_key(|fit| fit.range.end) {
+        if let Some((_, _, fit)) = fits.max_by_key(|(end, fixed, _)| (*end, *fixed)) {
             at = fit.range.end.max(at + 1);
             found.push(fit);
         } else {
