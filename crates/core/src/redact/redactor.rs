@@ -106,11 +106,13 @@ impl Redactor {
                 range: value.range(),
             }));
         }
+        let of_variables = found.len();
         find_private_keys(&text, &mut found);
         find_forms(&text, &mut found);
         find_logins(&text, &mut found);
         find_assignments(&text, &mut found);
-        for secret in &mut found {
+        // The value of a variable is known to the end; it may hold such a mark.
+        for secret in found.iter_mut().skip(of_variables) {
             let mut range = secret.range.clone();
             let end = range.find(|at| text.byte(*at) == b'"' && ends_string(&text, *at));
             secret.range.end = end.unwrap_or(secret.range.end);
