@@ -13,6 +13,7 @@ pub mod fill;
 pub mod floor;
 pub mod lies;
 pub mod long;
+pub mod plug;
 pub mod queue;
 pub mod recall;
 pub mod recovery;
@@ -28,3 +29,13 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Says on stderr what is done, or not done.
+///
+/// # Errors
+///
+/// When stderr is closed.
+pub fn tell(what: &str) -> Result<()> {
+    use std::io::Write as _;
+    Ok(writeln!(std::io::stderr(), "{what}")?)
+}

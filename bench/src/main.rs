@@ -8,12 +8,17 @@ use jiff::Timestamp;
 use piton_bench::bed::{Bed, Size};
 use piton_bench::compare::{self, Sides};
 use piton_bench::figure::{Figure, table};
-use piton_bench::{Result, figures, queue};
+use piton_bench::plug::way::{Setting, Way};
+use piton_bench::{Result, figures, plug, queue};
 use serde_json::{Value, json};
 
 const USAGE: &str =
     "usage: piton-bench [--small | --large] [--only P1,P9] [--json FILE] [--dir FOLDER]
                    [--piton FILE] [--beside FILE [--pairs N]]
+       piton-bench plug [--small] [--dir FOLDER] [--piton FILE]
+
+  plug           what piton and other ways of saving lose: writers at once, kills,
+                 power cuts; a table in Markdown
 
   --small        tiny sizes, to see that everything runs; nothing is judged
   --large        also 1,000,000 events and 10,000 nodes: takes long
@@ -38,6 +43,7 @@ struct Args {
     piton: Option<PathBuf>,
     beside: Option<PathBuf>,
     pairs: usize,
+    plug: bool,
 }
 
 impl Args {
@@ -50,6 +56,7 @@ impl Args {
             piton: std::env::var_os("PITON").map(PathBuf::from),
             beside: None,
             pairs: PAIRS,
+            plug: false,
         };
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
@@ -59,6 +66,7 @@ impl Args {
                     .ok_or_else(|| format!("{word} needs a value\n{USAGE}"))
             };
             match word.as_str() {
+                plug::WORD => args.plug = true,
                 "--small" => args.size = Size::Small,
                 "--large" => args.size = Size::Large,
                 "--json" => args.json = Some(value()?.into()),
@@ -97,6 +105,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.as_slice() {
         [word, home, events] if word == queue::WORD => append(home, events),
+        [word, rest @ ..] if word == plug::trial::WRITER => write_records(rest),
         _ => Args::parse(words).and_then(|args| bench(&args)),
     };
     match done {
@@ -113,6 +122,18 @@ fn append(home: &str, events: &str) -> Result<()> {
     queue::writer(Path::new(home), events.parse()?)
 }
 
+fn write_records(words: &[String]) -> Result<()> {
+    let [way, folder, piton, start, end] = words else {
+        return Err(USAGE.into());
+    };
+    let way = Way::find(way).ok_or(USAGE)?;
+    let setting = Setting {
+        folder: Path::new(folder),
+        piton: Path::new(piton),
+    };
+    plug::trial::write_records(way, &setting, start.parse()?..end.parse()?)
+}
+
 fn parse_pairs(text: &str) -> Result<usize> {
     match text.parse() {
         Ok(pairs) if pairs > 0 => Ok(pairs),
@@ -123,6 +144,9 @@ fn parse_pairs(text: &str) -> Result<usize> {
 fn bench(args: &Args) -> Result<()> {
     build(args.piton.is_none())?;
     let bed = Bed::new(args.size, args.piton.clone(), args.dir.clone())?;
+    if args.plug {
+        return Ok(writeln!(io::stdout(), "{}", plug::compare(&bed)?)?);
+    }
     let (text, figures) = match &args.beside {
         Some(beside) => compare_with(&bed, beside, args)?,
         None => measure(&bed, args)?,

@@ -1,4 +1,4 @@
-//! The tools of this repository: `cargo xtask tidy`, `measure`, `docs`, `test`, `explore`.
+//! The tools of this repository: `cargo xtask tidy`, `measure`, `docs`, `test`, `explore`, `faults`.
 //!
 //! | command | does |
 //! |---|---|
@@ -7,10 +7,12 @@
 //! | `docs [--check]` | writes `docs/cli.md`, `docs/mcp.md` and `docs/errors/README.md`, or compares them |
 //! | `test` | everything that must pass before a change is merged |
 //! | `explore --minutes N` | runs the random tests with fresh seeds until the time is over |
+//! | `faults [NAME [--long]]` | runs a suite of faults, or lists the suites |
 //!
 //! Nothing of this ships with piton.
 
 mod check;
+mod faults;
 mod measure;
 mod nextest;
 mod program;
@@ -23,10 +25,12 @@ mod tree;
 
 use std::process::ExitCode;
 
+use crate::faults::Form;
+
 pub(crate) use terminal::{complain, say};
 
-const USAGE: &str =
-    "usage: cargo xtask tidy | measure [NAME] | docs [--check] | test | explore --minutes N";
+const USAGE: &str = "usage: cargo xtask tidy | measure [NAME] | docs [--check] | test
+                   | explore --minutes N | faults [NAME [--long]]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -40,6 +44,12 @@ fn main() -> ExitCode {
         ["docs", "--check"] => reference::compare(&root),
         ["test"] => check::everything(&root),
         ["explore", "--minutes", minutes] => random::explore(&root, minutes),
+        ["faults"] => {
+            say(faults::list());
+            Ok(())
+        }
+        ["faults", name] => faults::run_suite(&root, name, Form::Short),
+        ["faults", name, "--long"] => faults::run_suite(&root, name, Form::Long),
         ["help" | "-h" | "--help"] => {
             say(USAGE);
             Ok(())

@@ -8,6 +8,7 @@
 //! | a real store that must answer as that one does | [`backing`] |
 //! | a git small enough to hold in the hand | [`repo`] |
 //! | whole runs with agents, people and crashes | [`simulation`] |
+//! | what a power cut leaves of what real programs wrote | [`recorded_disk`] |
 //!
 //! The tests of the core use this crate, so it must not depend on the store: a
 //! change of the core has to be testable before the store follows it. What needs
@@ -29,6 +30,7 @@
 pub mod backing;
 pub mod edits;
 pub mod plans;
+pub mod recorded_disk;
 pub mod repo;
 pub mod seed;
 pub mod simulation;

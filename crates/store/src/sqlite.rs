@@ -182,6 +182,7 @@ impl SqliteStore {
         options: StoreOptions,
     ) -> Result<Self, StoreFault> {
         let journal_only = options.access == StoreAccess::JournalOnly;
+        let acknowledged = AcknowledgedHead::read(&place);
         let direct = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connected| {
             let version = match check_version(&connected.connection, &place.db) {
                 Err(fault) if fault.kind == FaultKind::Newer && journal_only => SCHEMA_VERSION,
@@ -191,7 +192,12 @@ impl SqliteStore {
         });
         match direct {
             Ok((SCHEMA_VERSION, connected)) => {
-                Self::from_connected(place, Some(identity), options, connected, None, None)
+                let now = truncate_to_micros(options.clock.now());
+                let loss = acknowledged
+                    .and_then(|head| head.find_loss(&connected.connection, now).ok().flatten());
+                let store =
+                    Self::from_connected(place, Some(identity), options, connected, None, None)?;
+                Ok(Self { loss, ..store })
             }
             // An older one is brought up to date in the copy: reading changes nothing.
             Ok(_) => Self::open_private_copy(place, options),

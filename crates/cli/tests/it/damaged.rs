@@ -63,6 +63,11 @@ fn an_export_passes_over_what_cannot_be_read() {
             "is not JSON",
         ),
         (
+            "UPDATE events SET body = replace(body, '99 of many', '98 of many') WHERE seq = 100",
+            160,
+            "is not what its hash was made of",
+        ),
+        (
             "UPDATE events SET actor = 'ada' WHERE seq = 100",
             159,
             "event 100 of sessions",
@@ -114,10 +119,17 @@ fn an_export_passes_over_what_cannot_be_read() {
 #[test]
 fn an_event_of_an_unknown_kind_is_exported_as_it_is() {
     let scratch = journal(3);
-    sql(
-        &scratch,
-        "UPDATE events SET kind = 'entry-undone', version = 7 WHERE seq = 2",
-    );
+    let store = sqlite_in(&scratch.path().join(".piton"), TestClock::seeded(1));
+    let mut records = store.read_journal(None, 3).expect("readable");
+    drop(store);
+    let mut last = records.pop().expect("there are three");
+    last.kind = "entry-undone".to_owned();
+    last.version = 7;
+    let hash = last.compute_hash(&records[1].hash);
+    let update = "UPDATE events SET kind = ?1, version = ?2, hash = ?3 WHERE seq = 3";
+    Connection::open(db(&scratch))
+        .and_then(|db| db.execute(update, rusqlite::params![last.kind, last.version, hash]))
+        .expect("good SQL");
     let said = export(&scratch);
     assert_eq!(
         (said.exit, said.out.lines().count()),

@@ -24,6 +24,7 @@ mod crash;
 mod damaged;
 mod died;
 mod dropped;
+mod fault_suites;
 mod faults;
 mod fence;
 mod files;

@@ -1,10 +1,12 @@
 //! `piton journal`: what is stored, as it is stored.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use jiff::{SignedDuration, Timestamp};
+use piton_core::StreamId;
 use piton_core::amount::parse_duration;
-use piton_core::journal::{Hash, HashForm, Record};
+use piton_core::journal::{GENESIS, Hash, HashForm, Record};
 use piton_store::{Cursor, FaultKind, Store, StoreFault, StoreInfo};
 pub use piton_store::{UnreadableEvent, VerifyReport};
 use serde::Serialize;
@@ -146,29 +148,49 @@ struct JournalRead<'e> {
     /// Beginning at this event.
     waiting_for: Option<uuid::Uuid>,
     unreadable: u64,
+    /// Of each stream the last event that was met: its position and its hash.
+    heads: BTreeMap<StreamId, (u64, Hash)>,
     each: &'e mut dyn FnMut(JournalEntry) -> bool,
 }
 
 impl JournalRead<'_> {
     /// Hands one event on, if it is in the part that is wanted.
     fn hand_on(&mut self, record: &Record) -> ControlFlow<()> {
+        let is_changed = self.is_changed(record);
         if self.waiting_for.is_some_and(|id| record.stamp.id.0 != id) {
             return ControlFlow::Continue(());
         }
         self.waiting_for = None;
         let view = EventView::from(record);
-        let is_damaged = view.body.is_string() && record.decode_event().is_err();
+        let is_no_json = view.body.is_string() && record.decode_event().is_err();
         self.emit(JournalEntry::Event(Box::new(view)))?;
-        if !is_damaged {
-            return ControlFlow::Continue(());
-        }
+        let what = match (is_no_json, is_changed) {
+            (true, _) => "its body is not JSON, and is printed as text",
+            (false, true) => "it is not what its hash was made of, and is printed as it is",
+            (false, false) => return ControlFlow::Continue(()),
+        };
         self.report_unreadable(UnreadableEvent {
             stream: Some(record.stream.clone()),
             position: Some(record.stamp.position),
             kind: Some(record.kind.clone()),
             version: Some(record.version),
-            ..UnreadableEvent::unknown("its body is not JSON, and is printed as text".to_owned())
+            ..UnreadableEvent::unknown(what.to_owned())
         })
+    }
+
+    /// Whether an event does not fit its hash. One whose predecessor was not met, as
+    /// the first of a stream behind a time, is taken for whole.
+    fn is_changed(&mut self, record: &Record) -> bool {
+        let position = record.stamp.position;
+        let head = self
+            .heads
+            .insert(record.stream.clone(), (position, record.hash));
+        let previous = match head {
+            _ if position == 1 => Some(GENESIS),
+            Some((before, hash)) if before + 1 == position => Some(hash),
+            Some(_) | None => None,
+        };
+        previous.is_some_and(|previous| record.compute_hash(&previous) != record.hash)
     }
 
     fn report_unreadable(&mut self, event: UnreadableEvent) -> ControlFlow<()> {
@@ -259,6 +281,7 @@ pub fn for_each_event(
         cursor,
         waiting_for,
         unreadable: 0,
+        heads: BTreeMap::new(),
         each,
     };
     if read.read(&*session.store)?.is_break() {

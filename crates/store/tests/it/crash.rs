@@ -150,38 +150,62 @@ fn death_in_a_later_commit_loses_nothing() {
 }
 
 #[test]
+fn death_at_any_moment_loses_nothing() {
+    let mut chance = Chance::seeded(salted(4));
+    let (rounds, mut acknowledged) = (rounds(), 0);
+    // A store that grows for ever would be read for ever.
+    for begin in (0..rounds).step_by(10) {
+        let dir = scratch();
+        let said_file = dir.path().join("said");
+        for round in begin..rounds.min(begin + 10) {
+            kill_writers(dir.path(), &said_file, &mut chance);
+            check_what_is_left_of_rounds(dir.path(), &said_file, round);
+        }
+        acknowledged += said(&said_file).acknowledged.len();
+    }
+    assert_ne!(acknowledged, 0, "no child came to write anything");
+    #[expect(clippy::print_stdout, reason = "what was tried is worth knowing")]
+    {
+        let kills = 2 * rounds;
+        println!("faults: kills: {kills} of writers, {acknowledged} events acknowledged, lost 0");
+    }
+}
+
+/// Rounds of two writers that are killed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how much is tried is a matter of who runs it"
+)]
+fn rounds() -> u32 {
+    let asked = std::env::var("PITON_FAULT_TRIALS").ok();
+    asked.map_or(10, |trials| {
+        let trials: u32 = trials.parse().expect("a number of trials");
+        trials.div_ceil(2)
+    })
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "a process is killed at a moment of chance"
 )]
-fn death_at_any_moment_loses_nothing() {
-    let dir = scratch();
-    let said = dir.path().join("said");
-    let mut chance = Chance::seeded(salted(4));
-    for round in 0..10 {
-        let what = Append {
-            dir: dir.path().to_owned(),
-            events: 1_000_000,
-            label: format!("round-{round}"),
-        };
-        let mut children: Vec<_> = (0..2)
-            .map(|_| {
-                command("crash::child_that_appends", &what, &said)
-                    .spawn()
-                    .expect("it can be started")
-            })
-            .collect();
-        std::thread::sleep(Duration::from_millis(5 + chance.below(120)));
-        for child in &mut children {
-            child.kill().expect("it is our child");
-            child.wait().expect("it is our child");
-        }
-        check_what_is_left_of_rounds(dir.path(), &said, round);
+fn kill_writers(dir: &Path, said_file: &Path, chance: &mut Chance) {
+    let what = Append {
+        dir: dir.to_owned(),
+        events: 1_000_000,
+        label: "x".to_owned(),
+    };
+    let mut children: Vec<_> = (0..2)
+        .map(|_| {
+            command("crash::child_that_appends", &what, said_file)
+                .spawn()
+                .expect("it can be started")
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(5 + chance.below(120)));
+    for child in &mut children {
+        child.kill().expect("it is our child");
+        child.wait().expect("it is our child");
     }
-    assert!(
-        !piton_testkit::child::said(&said).acknowledged.is_empty(),
-        "no child came to write anything"
-    );
 }
 
 #[track_caller]

@@ -54,7 +54,7 @@ fn strike_at_random(first: u64, of: u64) {
         longest = longest.max(begun.elapsed());
     }
     say(&format!(
-        "{deaths} deaths, the longest round took {longest:?}"
+        "faults: kills: {deaths} kills of whole runs, each came to its end; the longest took {longest:?}"
     ));
 }
 
