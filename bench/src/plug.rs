@@ -8,8 +8,6 @@
 pub mod trial;
 pub mod way;
 
-use std::fmt::Write as _;
-
 use jiff::Zoned;
 
 use crate::Result;
@@ -96,20 +94,15 @@ pub fn compare(bed: &Bed) -> Result<String> {
 fn row(way: &Way, kills: &Kills, cuts: Option<&Cuts>) -> String {
     let Count { acknowledged, kept } = kills.count;
     let readable = if kills.readable { "yes" } else { "**no**" };
-    let mut row = format!(
-        "| {} | {acknowledged} ({} kills) | {kept} | {readable} |",
-        way.name, kills.kills
-    );
-    let written = match cuts {
-        Some(Cuts {
-            count: Count { acknowledged, kept },
-            cuts,
-            unreadable,
-        }) => {
-            write!(row, " {acknowledged} | {kept} | {unreadable} of {cuts} |\n")
-        }
-        None => write!(row, " not recorded | | |\n"),
+    let after_cuts = match cuts {
+        Some(cuts) => format!(
+            "{} | {} | {} of {}",
+            cuts.count.acknowledged, cuts.count.kept, cuts.unreadable, cuts.cuts
+        ),
+        None => "not recorded | | ".to_owned(),
     };
-    drop(written);
-    row
+    format!(
+        "| {} | {acknowledged} ({} kills) | {kept} | {readable} | {after_cuts} |\n",
+        way.name, kills.kills
+    )
 }

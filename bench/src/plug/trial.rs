@@ -156,13 +156,12 @@ pub fn kill_writers(bed: &Bed, way: &Way, amounts: Amounts) -> Result<Kills> {
         }
     }
     let stored = (way.read)(&setting);
-    let readable = stored.is_ok();
     let mut count = Count::default();
-    count.add(&acknowledged, &stored.unwrap_or_default());
+    count.add(&acknowledged, &stored.numbers);
     Ok(Kills {
         count,
         kills,
-        readable,
+        readable: stored.readable,
     })
 }
 
@@ -217,8 +216,8 @@ pub fn cut_power(bed: &Bed, way: &Way, amounts: Amounts) -> Result<Option<Cuts>>
             folder: &folder,
             ..setting
         });
-        unreadable += usize::from(stored.is_err());
-        count.add(&acknowledged, &stored.unwrap_or_default());
+        unreadable += usize::from(!stored.readable);
+        count.add(&acknowledged, &stored.numbers);
         fs::remove_dir_all(&folder)?;
     }
     Ok(Some(Cuts {

@@ -28,8 +28,27 @@ pub struct Way {
     pub prepare: fn(&Setting<'_>) -> Result<()>,
     /// Stores a record, and returns when it is stored.
     pub save: fn(&Setting<'_>, usize) -> Result<()>,
-    /// The numbers of all records; fails where they cannot be read.
-    pub read: fn(&Setting<'_>) -> Result<BTreeSet<usize>>,
+    /// The numbers of all records that can be read.
+    pub read: fn(&Setting<'_>) -> Stored,
+}
+
+/// What is there of records.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// The numbers of those that can be read.
+    pub numbers: BTreeSet<usize>,
+    /// Whether everything that is there can be read.
+    pub readable: bool,
+}
+
+impl From<Result<BTreeSet<usize>>> for Stored {
+    /// Of records that stand in one place: all can be read or none.
+    fn from(read: Result<BTreeSet<usize>>) -> Self {
+        Self {
+            readable: read.is_ok(),
+            numbers: read.unwrap_or_default(),
+        }
+    }
 }
 
 /// Where records are saved, and by which piton.
@@ -50,7 +69,7 @@ pub const ALL: &[Way] = &[
         starts_slowly: false,
         prepare: |_| Ok(()),
         save: piton_save,
-        read: piton_read,
+        read: |setting| piton_read(setting).into(),
     },
     Way {
         key: "json",
@@ -59,7 +78,7 @@ pub const ALL: &[Way] = &[
         starts_slowly: false,
         prepare: |_| Ok(()),
         save: |setting, number| json_save(setting, number, OnUnreadable::Fail),
-        read: json_read,
+        read: |setting| json_read(setting).into(),
     },
     Way {
         key: "progress-json",
@@ -70,7 +89,7 @@ pub const ALL: &[Way] = &[
         save: |setting, number| {
             seed000::append_entry(setting.folder, seed000::entry(number), Durable::No)
         },
-        read: seed000_read,
+        read: |setting| seed000_read(setting).into(),
     },
     Way {
         key: "start-fresh",
@@ -79,7 +98,7 @@ pub const ALL: &[Way] = &[
         starts_slowly: false,
         prepare: |_| Ok(()),
         save: |setting, number| json_save(setting, number, OnUnreadable::StartFresh),
-        read: json_read,
+        read: |setting| json_read(setting).into(),
     },
     Way {
         key: "backlog",
@@ -223,17 +242,27 @@ fn backlog(setting: &Setting<'_>, args: &[&str]) -> Command {
 }
 
 /// Each task is a file of Markdown; one without its title cannot be read.
-fn backlog_read(setting: &Setting<'_>) -> Result<BTreeSet<usize>> {
-    let mut numbers = BTreeSet::new();
-    for entry in fs::read_dir(setting.folder.join("backlog/tasks"))? {
-        let path = entry?.path();
+fn backlog_read(setting: &Setting<'_>) -> Stored {
+    let tasks = fs::read_dir(setting.folder.join("backlog/tasks"));
+    let mut stored = Stored {
+        readable: tasks.is_ok(),
+        ..Stored::default()
+    };
+    for path in tasks
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+    {
         if path.extension().is_none_or(|extension| extension != "md") {
             continue;
         }
-        let text = fs::read_to_string(path)?;
+        let text = fs::read_to_string(path).unwrap_or_default();
         let title = text.lines().find_map(|line| line.strip_prefix("title:"));
-        let title = title.ok_or("a task without a title")?;
-        numbers.extend(number_of(title.trim().trim_matches(['\'', '"'])));
+        let title = title.map(|title| title.trim().trim_matches(['\'', '"']));
+        let number = title.and_then(number_of);
+        stored.readable &= number.is_some();
+        stored.numbers.extend(number);
     }
-    Ok(numbers)
+    stored
 }

@@ -198,6 +198,35 @@ fn views_that_contradict_the_journal_lead_to_a_rebuild() {
     );
 }
 
+/// The number of an event in its stream was changed in the index alone: the event was
+/// passed over without a word.
+#[test]
+fn a_flipped_bit_in_the_index_of_streams_hides_no_event() {
+    let scratch = journal(30);
+    let healthy = export(&scratch).out;
+    let bytes = std::fs::read(db(&scratch)).expect("readable");
+    let root = Connection::open(db(&scratch)).and_then(|db| {
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'events_of_stream'";
+        db.query_row(sql, [], |row| row.get::<_, u32>(0))
+    });
+    let root = usize::try_from(root.expect("there is an index"));
+    let page = (root.expect("small") - 1) * 4096;
+    let used = (page + 8..page + 4096).filter(|at| bytes[*at] != 0);
+    let mut named = 0;
+    for at in used.step_by(5) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(db(&scratch), flipped).expect("writable");
+        let said = export(&scratch);
+        if said.exit == 0 {
+            assert_eq!(said.out, healthy, "byte {at}");
+        } else {
+            named += 1;
+        }
+    }
+    assert!(named > 10, "{named}");
+}
+
 /// A list of three stories, the first of which is done.
 fn list_with_one_done() -> Scratch {
     let scratch = Scratch::new();

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::StreamId;
 use piton_core::amount::parse_duration;
 use piton_core::journal::{GENESIS, Hash, HashForm, Record};
-use piton_store::{Cursor, FaultKind, Store, StoreFault, StoreInfo};
+use piton_store::{Cursor, FaultKind, Store, StoreFault, StoreInfo, StreamHead};
 pub use piton_store::{UnreadableEvent, VerifyReport};
 use serde::Serialize;
 
@@ -150,6 +150,8 @@ struct JournalRead<'e> {
     unreadable: u64,
     /// Of each stream the last event that was met: its position and its hash.
     heads: BTreeMap<StreamId, (u64, Hash)>,
+    /// Whether the first event that is met of a stream may be a later one.
+    is_partial: bool,
     each: &'e mut dyn FnMut(JournalEntry) -> bool,
 }
 
@@ -208,27 +210,62 @@ impl JournalRead<'_> {
 
     /// Reads a journal page by page. Behind the last page that is whole, event by event.
     fn read(&mut self, store: &dyn Store) -> Result<ControlFlow<()>, Failure> {
+        // What cannot be read of them is met by what reads next.
+        let begin = store.stream_heads().unwrap_or_default();
         loop {
             let page = match store.read_journal(self.cursor.as_ref(), PAGE) {
                 Ok(page) => page,
                 Err(fault) if fault.kind == FaultKind::Damaged => return self.salvage(store),
                 Err(fault) => return Err(fault.into()),
             };
-            let Some(last) = page.last() else {
-                return Ok(ControlFlow::Continue(()));
-            };
-            self.cursor = Some(cursor_of_record(last));
-            if page
-                .iter()
-                .try_for_each(|record| self.hand_on(record))
-                .is_break()
-            {
-                return Ok(ControlFlow::Break(()));
+            if page.is_empty() {
+                if self.is_complete(&begin) {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                return self.salvage(store);
+            }
+            for record in &page {
+                if !self.is_next(record) {
+                    return self.salvage(store);
+                }
+                if self.hand_on(record).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                self.cursor = Some(cursor_of_record(record));
             }
         }
     }
 
+    /// Whether an event follows the one before it in its stream. A damaged index leads
+    /// to another one.
+    fn is_next(&self, record: &Record) -> bool {
+        match self.heads.get(&record.stream) {
+            Some((before, _)) => record.stamp.position == before + 1,
+            None => self.is_partial || record.stamp.position == 1,
+        }
+    }
+
+    /// Whether every event that a stream had when the reading began was met.
+    fn is_complete(&self, begin: &[StreamHead]) -> bool {
+        begin.iter().all(|head| match self.heads.get(&head.stream) {
+            Some((position, _)) => *position >= head.count,
+            None => self.is_partial || head.count == 0,
+        })
+    }
+
+    /// Reads event by event where a page cannot be read, or the index leads to other
+    /// events or to fewer.
     fn salvage(&mut self, store: &dyn Store) -> Result<ControlFlow<()>, Failure> {
+        let before = self.unreadable;
+        let flow = self.read_one_by_one(store)?;
+        if flow.is_break() || self.unreadable > before {
+            return Ok(flow);
+        }
+        let what = "the index of the events is damaged, and all of them were read without it";
+        Ok(self.report_unreadable(UnreadableEvent::unknown(what.to_owned())))
+    }
+
+    fn read_one_by_one(&mut self, store: &dyn Store) -> Result<ControlFlow<()>, Failure> {
         let mut flow = ControlFlow::Continue(());
         store.salvage_journal(&mut |event| {
             flow = match event {
@@ -277,11 +314,13 @@ pub fn for_each_event(
         Some(JournalStart::Event(id)) => (None, Some(*id)),
         None => (None, None),
     };
+    let is_partial = cursor.is_some();
     let mut read = JournalRead {
         cursor,
         waiting_for,
         unreadable: 0,
         heads: BTreeMap::new(),
+        is_partial,
         each,
     };
     if read.read(&*session.store)?.is_break() {
