@@ -330,6 +330,10 @@ impl From<StoreFault> for Failure {
                 "store.fault",
                 "see that the disk has room and that you may write to `.piton/`, then repeat the command",
             ),
+            FaultKind::InUse => (
+                "store.busy",
+                "end the other process, a runner or a server of tools for one, then repeat the command",
+            ),
             FaultKind::Gone => (
                 "store.gone",
                 "what was recorded went with it, as where an agent types `git clean -x`; what is done stands in the file of its plan: go on from there with `piton run PLAN`. Of a run in lanes it is on a branch that `git branch --list 'piton/*'` names: merge that first",

@@ -35,6 +35,8 @@ pub(crate) struct Backend {
     pub(crate) restore: fn(&Path, &OsStr) -> Result<RestoreReport, StoreFault>,
     /// See [`StoreAddress::rebuild`].
     pub(crate) rebuild: RebuildStore,
+    /// See [`StoreAddress::do_while_closed`].
+    pub(crate) do_while_closed: fn(&OsStr, &mut dyn FnMut()) -> Result<(), StoreFault>,
 }
 
 /// Names a store: its kind, and where it lies.
@@ -119,6 +121,17 @@ impl StoreAddress {
         report: &mut dyn FnMut(RebuildStep),
     ) -> Result<RestoreReport, StoreFault> {
         (self.backend.rebuild)(&self.place, report)
+    }
+
+    /// Does `work` while no process has the store open and none can write to it, so that
+    /// its files can be moved.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::InUse`] when any process has the store open, and others when it
+    /// cannot be read or written. Nothing is done then.
+    pub fn do_while_closed(&self, work: &mut dyn FnMut()) -> Result<(), StoreFault> {
+        (self.backend.do_while_closed)(&self.place, work)
     }
 }
 

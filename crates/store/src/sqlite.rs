@@ -73,6 +73,7 @@ pub(crate) const BACKEND: Backend = Backend {
     open: |place, options| Ok(Box::new(SqliteStore::open(Path::new(place), options)?)),
     restore: |from, place| SqliteStore::restore(from, Path::new(place)),
     rebuild: |place, report| SqliteStore::rebuild(Path::new(place), report),
+    do_while_closed: |place, work| SqliteStore::do_while_closed(Path::new(place), work),
 };
 
 /// A store on SQLite, as one process has it open.

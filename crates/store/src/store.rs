@@ -362,6 +362,8 @@ pub enum FaultKind {
     Missing,
     /// It cannot be read or written: permissions, a full disk, a failing one.
     Io,
+    /// Another process has it open, and the command needs it alone.
+    InUse,
     /// It was replaced or taken away while it was open.
     Gone,
     /// What is stored is damaged.

@@ -87,6 +87,38 @@ impl SqliteStore {
     }
 }
 
+impl SqliteStore {
+    /// Does `work` while no process has the store in `dir` open and none can write to
+    /// it. Its log is written back before: the database is one whole file.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::Missing`] without a store, [`FaultKind::InUse`] when any process has
+    /// it open, and others when it cannot be read or written. Nothing is done then.
+    pub fn do_while_closed(dir: &Path, work: &mut dyn FnMut()) -> Result<(), StoreFault> {
+        let place = StorePaths::new(dir);
+        if place.file_identity()?.is_none() {
+            return Err(place.missing_fault());
+        }
+        let queue = WriterQueue::open(&place)?;
+        let Some(turn) = queue.try_turn()? else {
+            return Err(in_use_fault(&place));
+        };
+        match close_current_store(&place)? {
+            CurrentStore::None => return Err(place.missing_fault()),
+            CurrentStore::Damaged => {
+                let what = format!("{} is damaged", place.db.display());
+                return Err(StoreFault::without_source(FaultKind::Damaged, what));
+            }
+            // Who opens it now to write waits for the turn.
+            CurrentStore::Whole(connection) => drop(connection),
+        }
+        work();
+        drop(turn);
+        Ok(())
+    }
+}
+
 fn restore_locked(
     from: &Path,
     place: &StorePaths,
@@ -151,7 +183,7 @@ pub(super) fn exchange_store(
 
 pub(super) fn in_use_fault(place: &StorePaths) -> StoreFault {
     StoreFault::without_source(
-        FaultKind::Io,
+        FaultKind::InUse,
         format!("{} is in use by another process", place.db.display()),
     )
 }
