@@ -54,6 +54,34 @@ pub fn log(store: &dyn Store, number: usize) -> Result<()> {
     Ok(())
 }
 
+/// The folder in which a project keeps its journal: in git's folder, with an older piton
+/// in the work tree.
+#[must_use]
+pub fn home(folder: &Path) -> PathBuf {
+    let in_git = folder.join(".git/piton");
+    if in_git.is_dir() {
+        in_git
+    } else {
+        folder.join(".piton")
+    }
+}
+
+/// The same, made by the piton that is measured, for a store that is not its own.
+///
+/// # Errors
+///
+/// When it cannot be made or emptied.
+pub fn empty_home(bed: &Bed, folder: &Path) -> Result<PathBuf> {
+    time(&mut bed.piton(folder, &["log", "session_started"]))?;
+    let home = home(folder);
+    for entry in fs::read_dir(&home)?.flatten() {
+        if entry.file_type()?.is_file() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(home)
+}
+
 /// A project whose store holds so many session events, on stable storage.
 ///
 /// # Errors
@@ -61,8 +89,7 @@ pub fn log(store: &dyn Store, number: usize) -> Result<()> {
 /// When it cannot be made.
 pub fn project(bed: &Bed, events: usize) -> Result<PathBuf> {
     let folder = bed.project(&format!("events-{events}"))?;
-    let home = folder.join(".piton");
-    fs::create_dir(&home)?;
+    let home = empty_home(bed, &folder)?;
     copy(&filled(bed, events)?, &home)?;
     Ok(folder)
 }
@@ -75,8 +102,7 @@ pub fn project(bed: &Bed, events: usize) -> Result<PathBuf> {
 /// When it cannot be made.
 pub fn project_by_program(bed: &Bed, filler: &Bed, events: usize) -> Result<PathBuf> {
     let folder = bed.project(&format!("events-{events}"))?;
-    let home = folder.join(".piton");
-    fs::create_dir(&home)?;
+    let home = empty_home(bed, &folder)?;
     copy(&filled_by_program(filler, events)?, &home)?;
     // The first writing command of a newer piton renews the store.
     time(&mut bed.piton(&folder, &["log", "session_started"]))?;
@@ -93,7 +119,7 @@ fn filled_by_program(filler: &Bed, events: usize) -> Result<PathBuf> {
         for _ in 0..events {
             time(filler.command(&filler.piton, folder).args(&arguments))?;
         }
-        Ok(folder.join(".piton"))
+        Ok(home(folder))
     })
 }
 

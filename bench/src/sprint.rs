@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Result;
 use crate::bed::Bed;
+use crate::fill;
 
 /// Lines of SPRINT.yaml that each step takes.
 const STEP_LINES: usize = 4;
@@ -63,7 +64,7 @@ pub fn write(root: &Path, plan: &Path, steps: usize, shape: Shape) -> Result<()>
 /// When it cannot be removed.
 pub fn clear(root: &Path) -> Result<()> {
     let removed = [
-        fs::remove_dir_all(root.join(".piton")),
+        fs::remove_dir_all(fill::home(root)),
         fs::remove_file(root.join("PROGRESS.yaml")),
     ];
     for outcome in removed {

@@ -70,8 +70,8 @@ cat <<END
 Everything is in $scratch:
   state.json    the phase, and how each issue stands, live while it runs
   artifacts/    what was approved
-  .piton/journal.db             every event: \`piton journal show\`
-  .piton/blobs/transcripts/     what each agent said
+  .git/piton/journal.db          every event: \`piton journal show\`
+  .git/piton/blobs/transcripts/  what each agent said
 
 To look around:  cd $scratch && alias piton='$PITON'
 END

@@ -58,8 +58,8 @@ cat <<END
 
 Everything is in $scratch:
   RALPH_TASK.md   what is done, live while it runs
-  .piton/journal.db             every event: \`piton journal show\`
-  .piton/blobs/transcripts/     what each agent said
+  .git/piton/journal.db          every event: \`piton journal show\`
+  .git/piton/blobs/transcripts/  what each agent said
 
 To look around:  cd $scratch && alias piton='$PITON'
 END

@@ -19,7 +19,7 @@ fn written_back(home: &Path) -> Result<SystemTime> {
 
 /// P3: one durable event in process beside one flush.
 pub(super) fn in_process(bed: &Bed) -> Result<Vec<Figure>> {
-    let home = fill::project(bed, bed.size.pick(20, 1_000))?.join(".piton");
+    let home = fill::home(&fill::project(bed, bed.size.pick(20, 1_000))?);
     let store = fill::open(&home)?;
     let mut floor = Preallocated::create(&home.join("floor"))?;
     let (mut flushes, mut beside) = (Samples::default(), Samples::default());

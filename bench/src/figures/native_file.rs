@@ -54,7 +54,7 @@ fn adopted(bed: &Bed, name: &str, count: usize) -> Result<PathBuf> {
 
 /// Stops keeping the file up to date, as the answer to a decision does.
 fn turn_off(folder: &Path) -> Result<()> {
-    let store = fill::open(&folder.join(".piton"))?;
+    let store = fill::open(&fill::home(folder))?;
     let command = piton_core::Command::TurnFace {
         path: ".ralph/progress.json".to_owned(),
         face: "ralph-json".to_owned(),

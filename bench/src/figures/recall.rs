@@ -89,8 +89,7 @@ fn failure(number: usize) -> String {
 /// A project whose memory holds so much.
 fn project(bed: &Bed, memories: usize) -> Result<PathBuf> {
     let folder = bed.project(&format!("memories-{memories}"))?;
-    let home = folder.join(".piton");
-    fs::create_dir(&home)?;
+    let home = fill::empty_home(bed, &folder)?;
     fill::create(&home)?;
     let store = fill::open(&home)?;
     let numbers: Vec<usize> = (0..memories).collect();

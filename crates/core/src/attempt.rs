@@ -114,7 +114,7 @@ pub struct ProcessEnd {
 /// Where the transcript of an attempt is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transcript {
-    /// Its path below `.piton/`.
+    /// Its path below the home of the project.
     pub path: String,
     /// Its size.
     pub bytes: u64,

@@ -12,7 +12,7 @@
 //! [`World::user_name`] says. Descent can be seen on Linux only.
 //!
 //! What an agent may do is said by [`CommandAccess`], one for each command. This is a
-//! fence and no wall: an agent that edits `.piton/`, acts as another user or
+//! fence and no wall: an agent that edits the journal's files, acts as another user or
 //! has a service start its processes is not seen here.
 
 pub(crate) mod agent;

@@ -380,7 +380,7 @@ impl Config {
     ///
     /// When the file cannot be read, is not TOML, or has an unknown key or value.
     pub fn load(project: &Project) -> Result<Self, Failure> {
-        let path = project.home.join("config.toml");
+        let path = project.tree_folder().join("config.toml");
         let text = match project.resolve_inside(&path).and_then(fs::read_to_string) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),

@@ -122,6 +122,11 @@ pub const POINTS: &[&str] = &[
     "target.files-moved",
     "worktree.before-put-back",
     "worktree.before-remove",
+    // The journal moves into git's folder.
+    "move.copied",
+    "move.placed",
+    "move.retired",
+    "move.partly-removed",
 ];
 
 #[cfg(test)]

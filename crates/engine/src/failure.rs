@@ -112,9 +112,11 @@ pub const CODES: &[(&str, CommandExit)] = &[
     ("store.damaged", CommandExit::Damaged),
     ("store.fault", CommandExit::Fault),
     ("store.gone", CommandExit::Fault),
+    ("store.lost", CommandExit::Damaged),
     ("store.missing", CommandExit::No),
     ("store.network", CommandExit::Fault),
     ("store.newer", CommandExit::Damaged),
+    ("store.two_journals", CommandExit::Damaged),
     ("target.checked_out", CommandExit::No),
     ("target.moved", CommandExit::No),
     ("usage", CommandExit::Usage),
@@ -328,7 +330,7 @@ impl From<StoreFault> for Failure {
             ),
             FaultKind::Io => (
                 "store.fault",
-                "see that the disk has room and that you may write to `.piton/`, then repeat the command",
+                "see that the disk has room and that you may write to the folder, then repeat the command",
             ),
             FaultKind::InUse => (
                 "store.busy",
@@ -336,7 +338,7 @@ impl From<StoreFault> for Failure {
             ),
             FaultKind::Gone => (
                 "store.gone",
-                "what was recorded went with it, as where an agent types `git clean -x`; what is done stands in the file of its plan: go on from there with `piton run PLAN`. Of a run in lanes it is on a branch that `git branch --list 'piton/*'` names: merge that first",
+                "after `piton store move` or `piton store restore` repeat the command. Else what was recorded went with it, as where an agent types `git clean -x`; what is done stands in the file of its plan: go on from there with `piton run PLAN`. Of a run in lanes it is on a branch that `git branch --list 'piton/*'` names: merge that first",
             ),
             FaultKind::Damaged => (
                 "store.damaged",

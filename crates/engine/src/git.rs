@@ -36,7 +36,7 @@ use crate::world::pause;
 pub use self::checked_out::{
     branch_tips, find_worktree_of_branch, has_remotes, read_checkout, tip_of_branch, was_branch_at,
 };
-pub(crate) use self::checked_out::{git_dir, repository_of};
+pub(crate) use self::checked_out::{git_dir, main_work_tree, repository_of};
 pub use self::containment::has_work_of;
 pub use self::diff::{FileChange, file_changes};
 pub use self::file_history::{FileHistory, commits_made_here};

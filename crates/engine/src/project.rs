@@ -4,6 +4,8 @@
 //! read directly; git is not started for this.
 
 pub(crate) mod inside;
+pub(crate) mod journal_place;
+pub(crate) mod relocation;
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -12,14 +14,20 @@ use std::path::{Component, Path, PathBuf};
 
 use piton_store::{StoreAddress, StoreFault};
 
-use self::inside::{HOME, OutsideLink, resolve_named_within, resolve_within, write_own_file};
+use self::inside::{
+    HOME, OutsideLink, resolve_below, resolve_named_within, resolve_within, write_own_file,
+};
 use crate::failpoint;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::git;
 use crate::world::{World, input};
 
-/// The same in a repository that has no work tree of its own.
-const BARE_HOME: &str = "piton";
+/// The folder in git's own one in which a project keeps its progress: no `git clean`
+/// reaches it.
+const GIT_HOME: &str = "piton";
+
+/// The file of the journal in the home.
+pub(crate) const JOURNAL: &str = "journal.db";
 
 /// The mode of the home, and what of a mode is for other users.
 const PRIVATE_FOLDER: u32 = 0o700;
@@ -31,9 +39,11 @@ const IGNORE: &str = "*\n!config.toml\n";
 /// A project: where it is, whether or not it has a journal yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// The folder that `.piton/` is in.
+    /// The folder that paths in the journal are seen from: the root of the main work
+    /// tree, outside of git the folder that `.piton/` is in.
     pub root: PathBuf,
-    /// `.piton/` itself.
+    /// The folder of the journal and of all that belongs to it: `piton/` in git's
+    /// folder, or `.piton/`.
     pub home: PathBuf,
     /// Where agents, gates and git work.
     pub work_tree: PathBuf,
@@ -60,42 +70,43 @@ impl Project {
     #[must_use]
     pub fn find(world: &World, start: &Path) -> Self {
         let git = find_git(start);
-        let work_tree = git.as_ref().map(|git| git.work_tree.clone());
-        let in_git = git.is_some();
-        let at = |root: PathBuf, home: PathBuf| Self {
-            work_tree: work_tree.clone().unwrap_or_else(|| root.clone()),
+        let (root, home) = match world.var("PITON_PROJECT") {
+            Some(named) => {
+                let named = world.resolve_path(named);
+                // As every other path of the project is named: by no link.
+                let named = fs::canonicalize(&named).unwrap_or(named);
+                locate_home(find_git(&named).as_ref(), &named)
+            }
+            None => locate_home(git.as_ref(), start),
+        };
+        Self {
+            in_git: git.is_some(),
+            work_tree: git.map_or_else(|| root.clone(), |git| git.work_tree),
             root,
             home,
-            in_git,
-        };
-        if let Some(named) = world.var("PITON_PROJECT") {
-            let root = world.resolve_path(named);
-            // As every other path of the project is named: by no link.
-            let root = fs::canonicalize(&root).unwrap_or(root);
-            let home = if is_bare_repository(&root) {
-                BARE_HOME
-            } else {
-                HOME
-            };
-            return at(root.clone(), root.join(home));
         }
-        let Some(git) = &git else {
-            return at(start.to_owned(), start.join(HOME));
-        };
-        let nearest = start
-            .ancestors()
-            .take_while(|folder| folder.starts_with(&git.work_tree))
-            .find(|folder| folder.join(HOME).join("journal.db").is_file());
-        match nearest {
-            Some(folder) => at(folder.to_owned(), folder.join(HOME)),
-            None => at(git.home_root.clone(), git.home.clone()),
+    }
+
+    /// Whether the journal lies in git's own folder.
+    pub(crate) fn is_kept_by_git(&self) -> bool {
+        self.home.file_name().is_some_and(|name| name == GIT_HOME)
+    }
+
+    /// What of the project lies in its work tree, settings and lanes: `.piton/`. A
+    /// repository without a work tree has them in the home.
+    #[must_use]
+    pub fn tree_folder(&self) -> PathBuf {
+        if self.home.parent() == Some(&self.root) {
+            self.home.clone()
+        } else {
+            self.root.join(HOME)
         }
     }
 
     /// Whether anything was ever recorded here.
     #[must_use]
     pub fn exists(&self) -> bool {
-        self.home.join("journal.db").exists()
+        self.home.join(JOURNAL).is_file()
     }
 
     /// Where the store of the project lies.
@@ -107,7 +118,7 @@ impl Project {
         StoreAddress::parse(self.home.as_os_str())
     }
 
-    /// Makes `.piton/`, if it is not there; whether it was made.
+    /// Makes the home, if it is not there; whether it was made.
     ///
     /// # Errors
     ///
@@ -115,23 +126,33 @@ impl Project {
     pub fn create(&self) -> Result<bool, Failure> {
         self.check_home()?;
         let fresh = !self.home.is_dir();
-        let made = DirBuilder::new()
-            .recursive(true)
-            .mode(PRIVATE_FOLDER)
-            .create(&self.home);
-        made.map_err(|error| unwritable_file(&self.home, error))?;
+        let fault = |error| unwritable_file(&self.home, error);
+        create_private_folder(&self.home).map_err(fault)?;
         failpoint::point("project.home-made");
-        let ignore = self.home.join(".gitignore");
-        // An empty one was left by an interrupted write; one with text belongs to a person.
-        if fs::metadata(&ignore).map_or(true, |found| found.len() == 0) {
-            write_own_file(&ignore, IGNORE.as_bytes())
-                .map_err(|error| unwritable_file(&ignore, error))?;
+        if !self.is_kept_by_git() {
+            relocation::set_note_aside(&self.home).map_err(fault)?;
+            write_ignore_file(&self.home).map_err(fault)?;
         }
         self.close_home();
         Ok(fresh)
     }
 
-    /// Closes `.piton/` to other users where it is open to them: older versions left that
+    /// Makes `.piton/` in the work tree, which git does not see, if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub(crate) fn create_tree_folder(&self) -> io::Result<()> {
+        let folder = self.tree_folder();
+        if folder == self.home && self.is_kept_by_git() {
+            return Ok(());
+        }
+        self.resolve_inside(&folder)?;
+        create_private_folder(&folder)?;
+        write_ignore_file(&folder)
+    }
+
+    /// Closes the home to other users where it is open to them: older versions left that
     /// to the umask. Files are looked at only then, and lanes have modes of their own.
     pub fn close_home(&self) {
         let is_open = || {
@@ -179,6 +200,20 @@ impl Project {
     }
 }
 
+fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(PRIVATE_FOLDER).create(folder)
+}
+
+fn write_ignore_file(folder: &Path) -> io::Result<()> {
+    let ignore = folder.join(".gitignore");
+    // An empty one was left by an interrupted write; one with text belongs to a person.
+    if fs::metadata(&ignore).is_ok_and(|found| found.len() > 0) {
+        return Ok(());
+    }
+    write_own_file(&ignore, IGNORE.as_bytes())
+}
+
 /// Closes the files in a folder and below it to other users, as far as it can be done.
 fn close_files(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -206,9 +241,14 @@ impl Project {
     /// [`OutsideLink`] when a link on the way leads out of the project, or into what git
     /// or piton keep there.
     pub(crate) fn resolve_inside(&self, path: &Path) -> io::Result<PathBuf> {
-        // The root of a bare repository is git's own folder.
-        let is_bare = self.home.file_name().is_some_and(|name| name == BARE_HOME);
-        let root = if is_bare { &self.home } else { &self.root };
+        if self.is_kept_by_git()
+            && let (Some(common), Ok(_)) = (self.home.parent(), path.strip_prefix(&self.home))
+        {
+            return resolve_below(common, GIT_HOME, path);
+        }
+        // The root of a repository without a work tree is git's own folder.
+        let is_gits = self.tree_folder() == self.home && self.is_kept_by_git();
+        let root = if is_gits { &self.work_tree } else { &self.root };
         resolve_within(&[&self.work_tree, root], path)
     }
 
@@ -239,12 +279,13 @@ impl Project {
         input::read_text(&self.resolve_inside(path)?)
     }
 
-    /// Refuses a `.piton/` that is a link out of the project, or has one in it.
+    /// Refuses a home that is a link out of the project, has one in it, or is one of two.
     ///
     /// # Errors
     ///
     /// With the first of them.
     pub(crate) fn check_home(&self) -> Result<(), Failure> {
+        self.check_only_journal()?;
         let refuse = |path: &Path| match self.resolve_inside(path) {
             Err(error) => Err(unreadable_file(path, error)),
             Ok(_) => Ok(()),
@@ -289,42 +330,63 @@ pub(crate) fn find_outside_link(world: &World, path: &Path) -> Option<OutsideLin
 struct GitLayout {
     /// The root of the worktree that holds it.
     work_tree: PathBuf,
-    /// The folder that the home is in, unless one is found nearer.
-    home_root: PathBuf,
+    /// The root of the main work tree.
+    root: PathBuf,
+    /// The home, unless a journal lies nearer.
     home: PathBuf,
+}
+
+/// The root and the home of the project that a folder belongs to. A journal in `.piton/`
+/// counts before that in git's folder: older versions kept it there.
+fn locate_home(git: Option<&GitLayout>, start: &Path) -> (PathBuf, PathBuf) {
+    let Some(git) = git else {
+        return (start.to_owned(), start.join(HOME));
+    };
+    let above = start.ancestors();
+    let here = above.take_while(|folder| folder.starts_with(&git.work_tree));
+    let main = (git.root != git.work_tree).then_some(git.root.as_path());
+    let nearest = here
+        .chain(main)
+        .find(|folder| folder.join(HOME).join(JOURNAL).is_file());
+    match nearest {
+        Some(folder) => (folder.to_owned(), folder.join(HOME)),
+        None => (git.root.clone(), git.home.clone()),
+    }
 }
 
 fn find_git(start: &Path) -> Option<GitLayout> {
     start.ancestors().find_map(|folder| {
         let dot_git = folder.join(".git");
         if dot_git.is_dir() {
-            return dot_git
-                .join("HEAD")
-                .exists()
-                .then(|| layout_of_folder(folder));
+            let layout = || layout_of_main(folder, &dot_git);
+            return dot_git.join("HEAD").exists().then(layout);
         }
         if dot_git.is_file() {
-            return Some(
-                layout_of_linked(folder, &dot_git).unwrap_or_else(|| layout_of_folder(folder)),
-            );
+            // Where it leads nowhere, git knows of no folder of its own.
+            let unknown = || GitLayout {
+                work_tree: folder.to_owned(),
+                root: folder.to_owned(),
+                home: folder.join(HOME),
+            };
+            return Some(layout_of_linked(folder, &dot_git).unwrap_or_else(unknown));
         }
         is_bare_repository(folder).then(|| layout_of_bare(folder, folder))
     })
 }
 
-fn layout_of_folder(folder: &Path) -> GitLayout {
+fn layout_of_main(folder: &Path, common: &Path) -> GitLayout {
     GitLayout {
         work_tree: folder.to_owned(),
-        home_root: folder.to_owned(),
-        home: folder.join(HOME),
+        root: folder.to_owned(),
+        home: common.join(GIT_HOME),
     }
 }
 
 fn layout_of_bare(work_tree: &Path, common: &Path) -> GitLayout {
     GitLayout {
         work_tree: work_tree.to_owned(),
-        home_root: common.to_owned(),
-        home: common.join(BARE_HOME),
+        root: common.to_owned(),
+        home: common.join(GIT_HOME),
     }
 }
 
@@ -337,15 +399,22 @@ fn is_bare_repository(folder: &Path) -> bool {
 fn layout_of_linked(folder: &Path, dot_git: &Path) -> Option<GitLayout> {
     let text = fs::read_to_string(dot_git).ok()?;
     let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
-    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
+    let Ok(common) = fs::read_to_string(git_dir.join("commondir")) else {
+        let git_dir = fs::canonicalize(git_dir).ok()?;
+        return Some(layout_of_main(folder, &git_dir));
+    };
     let common = fs::canonicalize(git_dir.join(common.trim())).ok()?;
-    if common.file_name().is_some_and(|name| name == ".git") {
-        let main = common.parent()?;
-        return Some(GitLayout {
+    let main = match common.file_name() {
+        Some(name) if name == ".git" => common.parent().map(Path::to_owned),
+        // Git's folder of a submodule says where that is.
+        Some(_) | None => git::main_work_tree(&common),
+    };
+    Some(match main {
+        Some(main) => GitLayout {
             work_tree: folder.to_owned(),
-            home_root: main.to_owned(),
-            home: main.join(HOME),
-        });
-    }
-    Some(layout_of_bare(folder, &common))
+            root: main,
+            home: common.join(GIT_HOME),
+        },
+        None => layout_of_bare(folder, &common),
+    })
 }

@@ -82,6 +82,7 @@ impl<'w> Session<'w> {
     fn open(world: &'w World, start: &Path, access: StoreAccess) -> Result<Option<Self>, Failure> {
         let project = Project::find(world, start);
         if !project.exists() {
+            project.check_not_lost(world)?;
             return Ok(None);
         }
         if access == StoreAccess::ReadWrite {
@@ -94,6 +95,9 @@ impl<'w> Session<'w> {
         let store = project
             .store_address()?
             .open(store_options(world, access))?;
+        if access == StoreAccess::ReadWrite {
+            project.note_journal_in_tree(world);
+        }
         Ok(Some(Self::from_store(world, project, store)))
     }
 
@@ -116,12 +120,29 @@ impl<'w> Session<'w> {
         Self::open(world, start, StoreAccess::ReadWrite)
     }
 
-    /// Opens the store to write, making it if there is none; `told` hears of that.
+    /// Opens the store to write, making it if there is none and was none; `told` hears
+    /// of that.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made, read or written; `store.lost` where a former one is gone.
+    pub fn open_or_create(
+        world: &'w World,
+        project: Project,
+        told: &mut dyn FnMut(&str),
+    ) -> Result<Self, Failure> {
+        if !project.exists() {
+            project.check_not_lost(world)?;
+        }
+        Self::open_or_begin_anew(world, project, told)
+    }
+
+    /// The same, also where a former store is gone.
     ///
     /// # Errors
     ///
     /// When it cannot be made, read or written.
-    pub fn open_or_create(
+    pub fn open_or_begin_anew(
         world: &'w World,
         project: Project,
         told: &mut dyn FnMut(&str),
@@ -134,6 +155,7 @@ impl<'w> Session<'w> {
         if made {
             told(&format!("keeping progress in {}", project.home.display()));
         }
+        project.note_journal_in_tree(world);
         Ok(Self::from_store(world, project, store))
     }
 

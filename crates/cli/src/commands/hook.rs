@@ -94,7 +94,8 @@ impl TypedCommand for HookArgs {
     const AFTER_HELP: &'static str =
         "EVENT is the program's own name: SessionStart, PostToolUse, Stop, SessionEnd, or AfterTool and
 AfterAgent. The command reads a JSON object from stdin; it accepts all other events and does
-nothing. It always exits with status 0, and writes errors to .piton/logs/hook.log.
+nothing. It always exits with status 0, and writes errors to logs/hook.log beside the
+journal (in a repository, .git/piton/logs/hook.log).
 
 Examples:
   piton hook install --agent claude --dry-run

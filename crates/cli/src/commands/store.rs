@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand};
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::model::amount::format_size;
-use piton_engine::verbs::store::{self, RebuildStep, RebuiltStore, StoreInfo};
+use piton_engine::verbs::store::{self, MovedStore, RebuildStep, RebuiltStore, StoreInfo};
 use piton_engine::{CommandExit, Failure, World};
 
 use crate::invocation::{Invocation, TypedCommand};
@@ -34,6 +34,11 @@ enum StoreCommand {
         after_help = "The command for a store whose views `piton journal verify` finds damaged. Events are\nnever changed; where they are damaged themselves, nothing is.\n\nExample:\n  piton store rebuild"
     )]
     Rebuild,
+    /// Move the store from the work tree into git's folder, out of reach of `git clean`
+    #[command(
+        after_help = "The command for a project that an older piton began, whose store lies in `.piton/`. Settings\nand lanes stay there. Refused while a run or another command uses the store; after an\ninterruption it is typed again.\n\nExample:\n  piton store move"
+    )]
+    Move,
     /// Replace the store with a backup; the old one is kept
     #[command(after_help = "Example:\n  piton store restore ../auth-2026-01-15.db")]
     Restore {
@@ -43,7 +48,7 @@ enum StoreCommand {
 }
 
 impl TypedCommand for StoreArgs {
-    const ABOUT: &'static str = "Inspect, back up, restore and rebuild the store";
+    const ABOUT: &'static str = "Inspect, back up, restore, rebuild and move the store";
     const AFTER_HELP: &'static str =
         "Examples:\n  piton store info\n  piton store backup ../auth.db";
 
@@ -54,6 +59,7 @@ impl TypedCommand for StoreArgs {
                 Permission::new("piton store backup", CommandAccess::Person)
             }
             StoreCommand::Rebuild => Permission::new("piton store rebuild", CommandAccess::Person),
+            StoreCommand::Move => Permission::new("piton store move", CommandAccess::Person),
             StoreCommand::Restore { .. } => {
                 Permission::new("piton store restore", CommandAccess::Person)
             }
@@ -78,6 +84,7 @@ impl TypedCommand for StoreArgs {
                 })?;
                 call.print(&rebuilt, show_rebuilt);
             }
+            StoreCommand::Move => call.print(&store::move_to_git(call.world)?, show_moved),
             StoreCommand::Restore { file } => {
                 let restored = store::restore(call.world, &file)?;
                 call.print(&restored, |restored, _, output| {
@@ -112,6 +119,19 @@ fn show_rebuilt(rebuilt: &RebuiltStore, _: &World, output: &mut CliOutput) {
     if let Some(kept) = &rebuilt.kept {
         output.print_note(&format!("the former store is kept as {}", kept.display()));
     }
+}
+
+fn show_moved(moved: &MovedStore, _: &World, output: &mut CliOutput) {
+    let home = moved.home.display();
+    output.print_note(&match &moved.from {
+        None => format!("the store lies in {home} already"),
+        Some(from) => format!(
+            "moved the store from {} to {home}: {}, {}",
+            from.display(),
+            format_count(moved.files, "file"),
+            format_size(moved.bytes)
+        ),
+    });
 }
 
 fn show_info(info: &StoreInfo, _: &World, output: &mut CliOutput) {

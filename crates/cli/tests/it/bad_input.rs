@@ -455,8 +455,8 @@ fn a_secret_that_somebody_wrote_into_a_file_does_not_reach_the_journal_and_is_as
         };
         let kept = exported.lines().filter(is_told).count();
         assert_eq!(kept, 1, "{exported}");
-        let store = fs::read(scratch.path().join(".piton/journal.db")).expect("read");
-        let wal = fs::read(scratch.path().join(".piton/journal.db-wal")).unwrap_or_default();
+        let store = fs::read(scratch.file(".piton/journal.db")).expect("read");
+        let wal = fs::read(scratch.file(".piton/journal.db-wal")).unwrap_or_default();
         let has = |bytes: &[u8]| {
             bytes
                 .windows(secret.len())
@@ -477,9 +477,7 @@ fn an_entry_that_was_edited_is_asked_about_once_and_each_verb_does_what_it_says(
         let edited = scratch.read(RALPH).replace("the first", "the second");
         put(&scratch, RALPH, edited.as_bytes());
         // What piton wrote last is not known any more: the journal may be newer.
-        let base = scratch
-            .path()
-            .join(".piton/mirrors/_ralph_progress_json.base");
+        let base = scratch.file(".piton/mirrors/_ralph_progress_json.base");
         fs::remove_file(base).expect("it is there");
         for _ in 0..3 {
             assert_eq!(scratch.piton(&["record", "more"]).exit, 0);

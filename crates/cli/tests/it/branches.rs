@@ -668,7 +668,7 @@ fn what_depends_on_work_that_is_on_another_branch_waits_for_the_merge() {
     let scratch = dependent();
     insta::assert_snapshot!(run_all(&scratch).shown(&scratch), @r"
     warning: prd.json: its items have no command that verifies them: a change and their agent's word make them done
-    keeping progress in SCRATCH/.piton
+    keeping progress in SCRATCH/.git/piton
     > keel: Lay the keel
     x keel 0s (1 file changed)
     > sail: Sew a sail

@@ -201,7 +201,7 @@ fn a_journal_that_is_lost_is_filled_from_the_files() {
         blockers(&scratch),
         scratch.read(PROGRESS_MD),
     );
-    fs::remove_dir_all(scratch.path().join(".piton")).expect("removed");
+    fs::remove_dir_all(scratch.home()).expect("removed");
     fine(&scratch.piton(&["init", "--yes"]));
     assert_eq!(entries(&scratch), known);
     assert_eq!(blockers(&scratch), blocked);

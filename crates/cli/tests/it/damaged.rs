@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::harness::{Said, Scratch};
 
 fn db(scratch: &Scratch) -> PathBuf {
-    scratch.path().join(".piton/journal.db")
+    scratch.file(".piton/journal.db")
 }
 
 /// Changes the store behind the back of piton.
@@ -24,7 +24,7 @@ fn sql(scratch: &Scratch, sql: &str) {
 /// A journal with so many events, in one file.
 fn journal(events: u32) -> Scratch {
     let scratch = Scratch::in_memory();
-    let folder = scratch.path().join(".piton");
+    let folder = scratch.home();
     std::fs::create_dir(&folder).expect("made");
     let store = sqlite_in(&folder, TestClock::seeded(1));
     let mut ids = Ids::seeded(3);

@@ -39,7 +39,7 @@ fn an_agent_that_floods_is_stopped_with_that_reason() {
         "{error}"
     );
     assert!(scratch.read("demo/PROGRESS.yaml").len() < 20_000);
-    let spooled = std::fs::read_dir(scratch.path().join(".piton/spool"))
+    let spooled = std::fs::read_dir(scratch.file(".piton/spool"))
         .expect("the spool")
         .filter_map(Result::ok);
     let left: Vec<_> = spooled
@@ -258,7 +258,7 @@ fn secrets_that_an_agent_prints_go_nowhere() {
             assert!(!printed.contains(secret), "{printed}");
         }
         assert_eq!(
-            holding(&scratch.path().join(".piton"), &[VALUE, GITHUB]),
+            holding(&scratch.home(), &[VALUE, GITHUB]),
             Vec::<String>::new()
         );
         let progress = scratch.read("demo/PROGRESS.yaml");

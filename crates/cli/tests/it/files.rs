@@ -196,7 +196,7 @@ mod list {
         .ralph/progress.md    left alone                    a JSON document
         RALPH_TASK.md         left alone                    a binary file
         prd.json              left alone                    it is a link to nowhere, where nothing is
-        keeping progress in SCRATCH/.piton
+        keeping progress in SCRATCH/.git/piton
         git need not see these; add them to .gitignore if you agree:
           .ralph/activity.log
         hint: some files of ralph-dir are not there, and none is made; `piton init --with ralph-dir` begins them
@@ -355,7 +355,7 @@ fn in_a_second_work_tree_it_is_said_whose_files_are_kept() {
     insta::assert_snapshot!(shows("second", &["init", "--yes"]), @r"
     .ralph/progress.json  adopted, and kept up to date  Ralph's progress: attempts, learnings, patterns
     .ralph/progress.json: took 3 keys
-    keeping progress in SCRATCH/main/.piton
+    keeping progress in SCRATCH/main/.git/piton
     warning: the native files of SCRATCH/main are kept; those of this work tree, SCRATCH/second, are neither read nor written: .ralph/progress.json
     next: `piton log session_started`, or `piton run PLAN`
     [exit 0]

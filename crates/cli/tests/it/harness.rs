@@ -71,7 +71,8 @@ impl Scratch {
         Self::within(&memory()).with_repository()
     }
 
-    fn with_repository(self) -> Self {
+    /// The same folder, which becomes a repository.
+    pub(crate) fn with_repository(self) -> Self {
         let scratch = self;
         // Samples of hooks are many files that each copy would have.
         let init = ["init", "--quiet", "--initial-branch=main", "--template="];
@@ -81,6 +82,8 @@ impl Scratch {
             "[user]\n\tname = Ada\n\temail = ada@example.org\n[maintenance]\n\tauto = false\n";
         let config = scratch.read(".git/config") + settings;
         scratch.write(".git/config", &config);
+        // As where a person wrote settings, or a run had lanes.
+        scratch.write(".piton/.gitignore", "*\n!config.toml\n");
         scratch
     }
 
@@ -123,9 +126,49 @@ impl Scratch {
         std::fs::canonicalize(self.folder.path()).expect("the folder is there")
     }
 
+    /// The folder in which the project keeps its progress, as a path from here.
+    pub(crate) fn home_name(&self) -> &'static str {
+        let has = |name: &str| self.folder.path().join(name).is_file();
+        if has(".git/HEAD") && !has(".piton/journal.db") {
+            ".git/piton"
+        } else {
+            ".piton"
+        }
+    }
+
+    /// The same, whole.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path().join(self.home_name())
+    }
+
+    /// The path of a file. What belongs to the journal is named as in `.piton/` and lies
+    /// in the home, wherever that is; the rest of `.piton/` is in the work tree.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        const OF_THE_JOURNAL: [&str; 8] = [
+            "/journal.",
+            "/blobs",
+            "/history.json",
+            "/hooks",
+            "/locks",
+            "/logs",
+            "/mirrors",
+            "/spool",
+        ];
+        let below = name.strip_prefix(".piton").filter(|below| {
+            below.is_empty() || OF_THE_JOURNAL.iter().any(|own| below.starts_with(own))
+        });
+        match below {
+            Some(below) => self
+                .folder
+                .path()
+                .join(format!("{}{below}", self.home_name())),
+            None => self.folder.path().join(name),
+        }
+    }
+
     /// Writes a file, and the folders above it.
     pub(crate) fn write(&self, name: &str, text: &str) -> &Self {
-        let path = self.folder.path().join(name);
+        let path = self.file(name);
         std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folders");
         std::fs::write(path, text).expect("written");
         self
@@ -244,13 +287,12 @@ impl Scratch {
     /// Reads a file.
     #[track_caller]
     pub(crate) fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(name))
-            .unwrap_or_else(|error| panic!("{name}: {error}"))
+        std::fs::read_to_string(self.file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// Whether a file is there.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.folder.path().join(name).exists()
+        self.file(name).exists()
     }
 
     /// Runs git.
@@ -275,7 +317,10 @@ impl Scratch {
     pub(crate) fn command_in(&self, folder: &str, args: &[&str]) -> Command {
         let program = Path::new(env!("CARGO_BIN_EXE_piton"));
         let mut command = clean(Command::new(program), &self.folder.path().join(folder));
-        command.args(args).stdin(Stdio::null());
+        command
+            .args(args)
+            .stdin(Stdio::null())
+            .env("PITON", program);
         if let Some(clock) = &self.clock {
             command.env("PITON_TEST_CLOCK", clock);
         }

@@ -446,7 +446,7 @@ mod faults {
         let scratch = project();
         let lock = std::fs::File::options()
             .append(true)
-            .open(scratch.path().join(".piton/journal.lock"))
+            .open(scratch.file(".piton/journal.lock"))
             .expect("it is there");
         lock.lock().expect("nobody has it");
         let begun = std::time::Instant::now();

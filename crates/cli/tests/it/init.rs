@@ -280,7 +280,7 @@ fn what_is_found_is_offered_only_where_it_can_be_used_and_typed_from_here() {
     web/prd.json          a plan: `piton run prd.json`                   a list of user stories
     web/prd.json: took 1 entry, 9 keys
     stdin is no terminal, so piton does not ask: this goes on as with `--yes`; `--dry-run` only looks
-    keeping progress in SCRATCH/.piton
+    keeping progress in SCRATCH/.git/piton
     .ralph/progress.json cannot be taken in whole: what is asked about stays as it is; see `piton inbox`
     hint: some files of ralph-dir are not there, and none is made; `piton init --with ralph-dir` begins them
     next: `piton run prd.json`

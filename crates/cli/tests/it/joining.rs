@@ -54,7 +54,7 @@ fn a_process_that_joins_adds_its_lanes() {
     all_done(&scratch, 6);
     main_has_it(&scratch);
     fine(&scratch.piton(&["journal", "verify"]));
-    let locks = std::fs::read_dir(scratch.path().join(".piton/locks")).expect("there are locks");
+    let locks = std::fs::read_dir(scratch.file(".piton/locks")).expect("there are locks");
     assert_eq!(locks.count(), 2, "its own lock is left, or another one");
 }
 

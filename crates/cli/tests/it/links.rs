@@ -109,18 +109,18 @@ all .piton/locks OUT text run demo --agent ./agent.sh
 all .piton/locks/entering OUT/victim text run demo --agent ./agent.sh
 all .piton/spool OUT text run demo --agent ./agent.sh
 all .piton/blobs OUT text run demo --agent ./agent.sh
+all .piton/config.toml OUT/victim text run demo --agent ./agent.sh
 bare .piton OUT text
 bare .piton OUT text store restore a.png
 bare .piton/journal.db OUT/new -
 home .piton/journal.lock OUT/victim text
-home .piton/.gitignore OUT/new -
-home .piton/config.toml OUT/victim text
 home .piton/history.json OUT/victim text
 home .piton/mirrors OUT text
 home .piton/mirrors/_ralph_errors_log.json OUT/victim text
-home .piton/lanes OUT text
 quiet .piton/mirrors/_ralph_errors_log.base OUT/victim text
 quiet .piton/blobs/transcripts OUT text
+quiet .piton/.gitignore OUT/new -
+quiet .piton/lanes OUT text
 quiet .agent-os/progress/archive OUT text
 quiet demo/BACKLOG.yaml OUT/victim text
 quiet demo/context/_shared.md OUT/victim text
@@ -134,7 +134,7 @@ fn list_all(folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         let bytes = if is_folder {
             Vec::new()
         } else {
-            fs::read(&path).expect("read")
+            fs::read(&path).unwrap_or_default()
         };
         found.insert(path.display().to_string(), bytes);
         if is_folder {
@@ -153,7 +153,7 @@ fn snapshot(folders: &[&Path]) -> BTreeMap<String, Vec<u8>> {
 
 fn set_link(scratch: &Scratch, out: &Scratch, name: &str, to: &str) {
     let out_path = out.path();
-    let link = scratch.path().join(name);
+    let link = scratch.file(name);
     fs::create_dir_all(link.parent().expect("a folder")).expect("made");
     match fs::symlink_metadata(&link).is_ok_and(|found| found.is_dir()) {
         true => fs::rename(&link, scratch.path().join("aside")).expect("moved"),
@@ -198,9 +198,19 @@ fn try_attack(row: &str) -> Result<(), String> {
     }
     set_link(&scratch, &out, link, to);
     let (outside, git) = (out.path(), scratch.path().join(".git"));
-    let before = snapshot(&[&outside, &git]);
+    let (home, link) = (scratch.home(), scratch.file(link));
+    let snapshot = || {
+        let mut found = snapshot(&[&outside, &git]);
+        found.retain(|path, _| !Path::new(path).starts_with(&home));
+        found
+    };
+    let link = link
+        .strip_prefix(scratch.path())
+        .unwrap_or(&link)
+        .to_string_lossy();
+    let before = snapshot();
     let said: Vec<(i32, String)> = commands.iter().map(|command| type_in(command)).collect();
-    let after = snapshot(&[&outside, &git]);
+    let after = snapshot();
     let (last, shown) = said.last().expect("a command");
     let all: String = said.iter().map(|(_, shown)| shown.as_str()).collect();
     let journal = scratch.piton(&["journal", "export"]).out;
@@ -217,7 +227,7 @@ fn try_attack(row: &str) -> Result<(), String> {
         (last != exit, "another exit status"),
         (!shown.contains(names), "not named"),
         (
-            !names.is_empty() && !all.contains(link),
+            !names.is_empty() && !all.contains(&*link),
             "the link is not named",
         ),
     ];
@@ -326,13 +336,13 @@ fn links_that_stay_in_the_project_and_a_project_behind_a_link_work_as_ever() {
     assert!(progress.is_file());
 }
 
-/// What other users can do with each file and folder of `.piton/`, lanes aside.
+/// What other users can do with each file and folder of the home.
 fn open_to_others(scratch: &Scratch) -> Vec<String> {
-    let home = scratch.path().join(".piton");
+    let home = scratch.home();
     let mut below = BTreeMap::new();
     list_all(&home, &mut below);
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
-    let mut open = vec![(String::from(".piton"), mode(&home))];
+    let mut open = vec![(String::from("home"), mode(&home))];
     open.extend(below.into_keys().map(|path| {
         let mode = mode(Path::new(&path));
         (path, mode)
@@ -355,7 +365,7 @@ fn a_store_is_closed_to_others_whatever_the_umask() {
     let said = shell.arg(env!("CARGO_BIN_EXE_piton")).output();
     let said = Said::of(&said.expect("sh starts"));
     assert_eq!(said.exit, 0, "{}", said.err);
-    let home = scratch.path().join(".piton");
+    let home = scratch.home();
     let mode = fs::metadata(&home).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let open = open_to_others(&scratch);
@@ -373,7 +383,7 @@ fn a_store_that_is_open_is_closed_by_the_next_writing_command() {
     scratch.write(".ralph/x", "");
     assert_eq!(give(&scratch, ALL).exit, 0);
     assert_eq!(give(&scratch, RECORD).exit, 0);
-    let home = scratch.path().join(".piton");
+    let home = scratch.home();
     let mut below = BTreeMap::new();
     list_all(&home, &mut below);
     let set = |path: &Path, mode| {

@@ -50,7 +50,7 @@ fn acknowledged_events_that_go_with_the_log_are_named() {
     for (way, damage) in ways {
         let scratch = recorded();
         let before = count_events(&scratch);
-        damage(&scratch.path().join(LOG));
+        damage(&scratch.file(LOG));
         let lost = before - count_events(&scratch);
         assert!(lost > 0, "{way}: the log held nothing");
         let gone = match lost {

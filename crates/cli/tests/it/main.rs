@@ -14,6 +14,7 @@ mod at_work;
 mod bad_input;
 mod branches;
 mod checklists;
+mod cleaned;
 mod clones;
 mod compile;
 mod conformance;

@@ -54,7 +54,7 @@ mod entries {
     fn a_first_entry_says_where_it_is_kept() {
         let scratch = Scratch::new().with_fixed_clock();
         insta::assert_snapshot!(scratch.shows(&["log", "task_completed", "--spec", "auth", "--task", "1.2", "--description", "JWT validation"]), @r"
-        keeping progress in SCRATCH/.piton
+        keeping progress in SCRATCH/.git/piton
         recorded task_completed [auth] 1.2: JWT validation
         [exit 0]
         ");
@@ -306,7 +306,7 @@ mod journal {
         use piton_store::Store as _;
         let scratch = three();
         let options = piton_store::StoreOptions::new(piton_core::redact::Redactor::rules_only());
-        let folder = scratch.path().join(".piton");
+        let folder = scratch.home();
         let store = piton_store::SqliteStore::open(&folder, options).expect("it is there");
         let sessions = piton_core::StreamId::sessions();
         let removed = store.replace_body_with_tombstone(&sessions, 3);
@@ -344,7 +344,7 @@ mod journal {
         // The log must be in the file first.
         let mut changed = 0;
         for name in [".piton/journal.db", ".piton/journal.db-wal"] {
-            let path = scratch.path().join(name);
+            let path = scratch.file(name);
             let Ok(mut bytes) = std::fs::read(&path) else {
                 continue;
             };

@@ -553,10 +553,8 @@ fn what_one_process_asks_about_another_does_not_write_over() {
     scratch.write(FILE, &edited);
     // What piton wrote last is not known any more, so that a person is asked.
     let base = ".piton/mirrors/_ralph_progress_json.base";
-    std::fs::remove_file(scratch.path().join(base)).expect("it is there");
-    let stamp = scratch
-        .path()
-        .join(".piton/mirrors/_ralph_progress_json.json");
+    std::fs::remove_file(scratch.file(base)).expect("it is there");
+    let stamp = scratch.file(".piton/mirrors/_ralph_progress_json.json");
     let lock = std::fs::File::open(stamp).expect("there is one");
     lock.lock().expect("locked");
     let both = [(); 2].map(|()| Running::start(scratch.command(&["files", "sync"])));

@@ -25,7 +25,7 @@ mod flags {
     fn an_attempt_at_an_item_of_no_plan_makes_the_item() {
         let scratch = Scratch::new().with_fixed_clock();
         insta::assert_snapshot!(scratch.shows(&["record", "auth-login", "--summary", "JWT login", "--duration", "45m"]), @r"
-        keeping progress in SCRATCH/.piton
+        keeping progress in SCRATCH/.git/piton
         recorded auth-login-1: completed, attempt 1 at `auth-login`
         `auth-login` is a new item, of no plan
         [exit 0]
@@ -531,7 +531,7 @@ mod screenshots {
             assert_eq!(bytes, PNG);
             path
         };
-        let folder = ".piton/blobs/screenshots";
+        let folder = ".git/piton/blobs/screenshots";
         assert_eq!(kept(&["3"]), format!("{folder}/criterion-3-login.png"));
         assert_eq!(kept(&["3"]), format!("{folder}/criterion-3-login-2.png"));
         assert_eq!(

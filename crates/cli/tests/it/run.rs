@@ -167,7 +167,8 @@ mod agents {
 
     #[test]
     fn an_agent_whose_output_cannot_be_read_has_not_completed_anything() {
-        let (exit, node) = outcome("f=$(echo .piton/spool/*/$PITON_ATTEMPT.out); rm $f; mkdir $f");
+        let (exit, node) =
+            outcome("f=$(echo .git/piton/spool/*/$PITON_ATTEMPT.out); rm $f; mkdir $f");
         assert_eq!((exit, node["state"].as_str()), (1, Some("failed")));
         let error = node["error"].as_str().expect("an error");
         assert!(
@@ -1441,18 +1442,27 @@ mod places {
             "demo",
             &["run", "--agent", "./agent.sh", "--verdict", "exit-status"],
         ));
-        assert!(scratch.has(".piton/journal.db") && !scratch.has("demo/.piton"));
-        assert_eq!(scratch.read(".piton/.gitignore"), "*\n!config.toml\n");
+        assert!(scratch.has(".git/piton/journal.db") && !scratch.has("demo/.piton"));
     }
 
     #[test]
     fn piton_project_names_another_folder() {
         let scratch = project(ONE, "echo fine");
-        scratch.write("elsewhere/x", "");
-        let mut command = scratch.command(RUN);
-        command.env("PITON_PROJECT", scratch.path().join("elsewhere"));
-        runs(command);
-        assert!(scratch.has("elsewhere/.piton/journal.db") && !scratch.has(".piton"));
+        let outside = Scratch::outside_git();
+        let repository = Scratch::new();
+        repository.write("inner/x", "");
+        for (named, home) in [
+            (outside.path(), outside.path().join(".piton")),
+            (
+                repository.path().join("inner"),
+                repository.path().join(".git/piton"),
+            ),
+        ] {
+            let mut command = scratch.command(RUN);
+            command.env("PITON_PROJECT", named);
+            runs(command);
+            assert!(home.join("journal.db").is_file() && !scratch.has(".piton"));
+        }
     }
 
     #[test]
@@ -1486,7 +1496,7 @@ mod places {
         scratch.git(&["commit", "--quiet", "--message", "begin"]);
         scratch.git(&["worktree", "add", "--quiet", "wt"]);
         runs(scratch.command_in("wt", RUN));
-        assert!(scratch.has(".piton/journal.db") && !scratch.has("wt/.piton"));
+        assert!(scratch.has(".git/piton/journal.db") && !scratch.has("wt/.piton"));
         assert_eq!(
             scratch.read("wt/here").trim(),
             scratch.path().join("wt").to_string_lossy()
@@ -1511,7 +1521,7 @@ mod places {
             "sub",
         ]);
         runs(scratch.command_in("sub", RUN));
-        assert!(scratch.has("sub/.piton/journal.db") && !scratch.has(".piton"));
+        assert!(scratch.has(".git/modules/sub/piton/journal.db") && !scratch.has(".piton"));
     }
 }
 

@@ -21,7 +21,7 @@ fn a_session_begins_has_a_focus_and_ends() {
     let scratch = Scratch::new().with_fixed_clock();
     insta::assert_snapshot!(scratch.shows(&["session", "start", "finish", "the", "login", "--spec", "auth"]), @r"
     No previous progress recorded.
-    keeping progress in SCRATCH/.piton
+    keeping progress in SCRATCH/.git/piton
     recorded session_started [auth] Focus: finish the login
     [exit 0]
     ");

@@ -100,7 +100,7 @@ fn not_started() {
     };
     insta::assert_snapshot!(typed_in(compiled), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
-    keeping progress in SCRATCH/.piton
+    keeping progress in SCRATCH/.git/piton
     > build: build it
     x build 0s (agent's word): built
     > test: test it

@@ -164,7 +164,7 @@ blocked-at: '2026-01-15T08:10:00.000Z'
 fn the_error_of_a_blocked_sprint_stands_in_its_question() {
     let scratch = left(BLOCKED);
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
-    keeping progress in SCRATCH/.piton
+    keeping progress in SCRATCH/.git/piton
     the present PROGRESS.yaml is kept as SCRATCH/demo/PROGRESS.yaml.before-piton
     error: run `2026-01-15_demo` is blocked at build [run.blocked]
     hint: see why, and what to type to go on, with `piton inbox`
@@ -310,7 +310,7 @@ fn case_15_a_status_of_paused_written_by_hand_is_a_pause() {
     ));
     let said = scratch.run(&[]);
     insta::assert_snapshot!(said.shown(&scratch), @r"
-    keeping progress in SCRATCH/.piton
+    keeping progress in SCRATCH/.git/piton
     the present PROGRESS.yaml is kept as SCRATCH/demo/PROGRESS.yaml.before-piton
     error: run `2026-01-15_demo` is paused (paused by a person before piton) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
@@ -346,7 +346,7 @@ fn case_17_counters_are_derived_and_a_pointer_beyond_the_end_of_a_completed_spri
         );
     let scratch = left(&done);
     insta::assert_snapshot!(scratch.run(&[]).shown(&scratch), @r"
-    keeping progress in SCRATCH/.piton
+    keeping progress in SCRATCH/.git/piton
     the present PROGRESS.yaml is kept as SCRATCH/demo/PROGRESS.yaml.before-piton
     4 of 4 nodes done (4 taken over from demo/PROGRESS.yaml)
     run `2026-01-15_demo` is already finished

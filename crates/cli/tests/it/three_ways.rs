@@ -595,7 +595,7 @@ fn a_file_whose_base_is_lost_stays_whole_until_a_person_decides() {
             let (open, done) = scene.format.marks;
             scene.edit(done, open);
             scene.sync();
-            let mirrors = scene.scratch.path().join(".piton/mirrors");
+            let mirrors = scene.scratch.file(".piton/mirrors");
             for entry in std::fs::read_dir(mirrors).expect("it is there").flatten() {
                 let path = entry.path();
                 let end = path.extension().and_then(|end| end.to_str());

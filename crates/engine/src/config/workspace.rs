@@ -23,7 +23,7 @@ pub struct WorkspaceConfig {
     /// How many lanes are at work where a plan has parallel items or leaves it
     /// to the project.
     pub lanes: Option<NonZeroU32>,
-    /// The folder that the lanes lie in, seen from the project; in `.piton` by
+    /// The folder that the lanes lie in, seen from the project; in `.piton/` of the work tree by
     /// itself.
     pub root: Option<PathBuf>,
     /// The command that makes a lane ready, in a shell, in the lane.

@@ -142,6 +142,17 @@ pub(crate) fn repository_of(work_tree: &Path) -> Option<PathBuf> {
     fs::canonicalize(common_dir(&git_dir(work_tree)?)).ok()
 }
 
+/// The main work tree of a repository whose own folder is elsewhere, as that of a
+/// submodule; none where its configuration names none.
+#[must_use]
+pub(crate) fn main_work_tree(common: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(common.join("config")).ok()?;
+    let settings = parse_settings(&text).into_iter();
+    let mut named = settings
+        .filter(|setting| (setting.section.as_str(), setting.key.as_str()) == ("core", "worktree"));
+    fs::canonicalize(common.join(named.next_back()?.value)).ok()
+}
+
 /// Whether the repository of a work tree knows another one to exchange with.
 #[must_use]
 pub fn has_remotes(work_tree: &Path) -> bool {

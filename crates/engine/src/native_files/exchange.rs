@@ -485,20 +485,25 @@ fn write_displaced_copy(target: &Path, bytes: Vec<u8>) -> io::Result<DisplacedCo
     Ok(DisplacedCopy { bytes, path })
 }
 
+/// Exchanges two names in one step.
+///
+/// # Errors
+///
+/// When one of them is not there, or the file system cannot do it.
 #[cfg(target_os = "linux")]
-fn exchange_paths(a: &Path, b: &Path) -> io::Result<()> {
+pub(crate) fn exchange_paths(a: &Path, b: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
 }
 
 #[cfg(target_os = "macos")]
-fn exchange_paths(a: &Path, b: &Path) -> io::Result<()> {
+pub(crate) fn exchange_paths(a: &Path, b: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn exchange_paths(_: &Path, _: &Path) -> io::Result<()> {
+pub(crate) fn exchange_paths(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

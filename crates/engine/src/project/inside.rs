@@ -103,6 +103,27 @@ pub(crate) fn resolve_named_within(roots: &[&Path], path: &Path) -> io::Result<P
     }))
 }
 
+/// Where the file at `path` is, which must be below `home` in `folder`, git's own one.
+///
+/// # Errors
+///
+/// [`OutsideLink`] when a link on the way leads out of that.
+pub(crate) fn resolve_below(folder: &Path, home: &str, path: &Path) -> io::Result<PathBuf> {
+    let below = path.strip_prefix(folder).unwrap_or(path);
+    let Some(detour) = find_detour(folder, below) else {
+        return Ok(path.to_owned());
+    };
+    let home = fs::canonicalize(folder).map(|folder| folder.join(home));
+    let real = resolve_missing(path, STEPS_MAX);
+    match (real, home) {
+        (Ok(real), Ok(home)) if real.starts_with(&home) => Ok(real),
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => Err(io::Error::other(OutsideLink {
+            link: folder.join(detour.link),
+            ..detour
+        })),
+    }
+}
+
 /// Whether a file lies below a root, and not in what git or piton keep there.
 fn is_open_place(root: &Path, real: &Path, is_homes: bool) -> bool {
     let Ok(below) = real.strip_prefix(root) else {

@@ -195,6 +195,9 @@ fn missing_families(project: &Project, found: &[InitFinding]) -> Vec<&'static st
 
 /// The files that are faces already.
 fn adopted_paths(world: &World) -> Result<Vec<String>, Failure> {
+    if !Project::find(world, &world.cwd).exists() {
+        return Ok(Vec::new());
+    }
     let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(Vec::new());
     };
@@ -431,7 +434,11 @@ pub fn init(
 ) -> Result<InitReport, Failure> {
     let mut looked = survey_project(world, with)?;
     let project = Project::find(world, &world.cwd);
-    let session = Session::open_or_create(world, project, told)?;
+    let lost = project.find_lost_journal().filter(|_| !project.exists());
+    if let Some(lost) = lost {
+        told(&format!("{}; a new one is begun", lost.describe(world)));
+    }
+    let session = Session::open_or_begin_anew(world, project, told)?;
     for finding in &looked.found {
         if finding.intent == Intent::Adopt && project_sync::file_at(&finding.path).is_none() {
             adopt_plan::adopt_plan(&session, &finding.path)?;

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_store::StoreAccess;
 pub use piton_store::{RebuildStep, StoreInfo};
+use piton_store::{StoreAccess, StoreFault};
 use serde::Serialize;
 
 use super::journal::missing_store_failure;
 use crate::failure::{Failure, unwritable_file};
-use crate::project::Project;
+use crate::process::shell::quote_word;
+use crate::project::relocation::{CopiedFiles, Relocation};
+use crate::project::{JOURNAL, Project};
 use crate::session::{Session, store_options};
 use crate::world::World;
 
@@ -143,6 +145,118 @@ pub fn rebuild(
         events: rebuilt.verdict.events,
         rows: rebuilt.verdict.rows,
     })
+}
+
+/// What came of a move.
+#[derive(Clone, Debug, Serialize)]
+pub struct MovedStore {
+    /// The folder in which the journal lies now.
+    #[serde(rename = "moved")]
+    pub home: PathBuf,
+    /// The folder that it came from; none where it lay there already.
+    pub from: Option<PathBuf>,
+    /// How many files were copied and compared.
+    pub files: u64,
+    /// Their size.
+    pub bytes: u64,
+}
+
+crate::name_schema!(MovedStore, "piton.store.move/1");
+
+/// Moves the journal and all that belongs to it from the work tree into git's folder,
+/// where `git clean` does not reach. Settings stay.
+///
+/// # Errors
+///
+/// When there is no such folder for this project or no store, when a process uses the
+/// store, or when there are two journals. Nothing is changed then.
+pub fn move_to_git(world: &World) -> Result<MovedStore, Failure> {
+    let project = Project::find(world, &world.cwd);
+    let Some(to) = project.home_in_git() else {
+        return Err(no_home_in_git_failure(&project));
+    };
+    if !project.exists() {
+        project.check_not_lost(world)?;
+        return Err(missing_store_failure());
+    }
+    let from = project.tree_folder();
+    let relocation = Relocation { from, to };
+    let moved = |from, copied: CopiedFiles| MovedStore {
+        home: relocation.to.clone(),
+        from,
+        files: copied.files,
+        bytes: copied.bytes,
+    };
+    if project.is_kept_by_git() {
+        relocation.end_interrupted()?;
+        return Ok(moved(None, CopiedFiles::default()));
+    }
+    let of_home = Project {
+        home: relocation.to.clone(),
+        ..project.clone()
+    };
+    of_home.check_home()?;
+    refuse_live(world, &project)?;
+    let mut copied = Ok(CopiedFiles::default());
+    project.store_address()?.do_while_closed(&mut || {
+        copied = copy_unless_there(world, &relocation, &project, &of_home);
+        if copied.is_ok()
+            && let Err(failure) = relocation.retire_old()
+        {
+            copied = Err(failure);
+        }
+    })?;
+    project.forget_journal_in_tree();
+    Ok(moved(Some(relocation.from.clone()), copied?))
+}
+
+fn no_home_in_git_failure(project: &Project) -> Failure {
+    let why = match project.in_git {
+        true => "it lies in no main work tree of a repository",
+        false => "it lies in no repository",
+    };
+    Failure::new(
+        "usage",
+        format!(
+            "the journal in {} cannot move into git's folder: {why}",
+            project.home.display()
+        ),
+    )
+    .with_hint("keep copies with `piton store backup FILE`")
+}
+
+/// Copies everything, unless an interrupted move has done that.
+fn copy_unless_there(
+    world: &World,
+    relocation: &Relocation,
+    from: &Project,
+    to: &Project,
+) -> Result<CopiedFiles, Failure> {
+    if !to.exists() {
+        return relocation.copy_into_place();
+    }
+    if relocation.has_same_journals() {
+        return Ok(CopiedFiles::default());
+    }
+    let known = |project: &Project| {
+        let options = store_options(world, StoreAccess::JournalOnly);
+        let store = project.store_address()?.open(options)?;
+        let events = match store.info()?.events {
+            1 => "1 event".to_owned(),
+            count => format!("{count} events"),
+        };
+        Ok::<_, StoreFault>(format!("{} has {events}", project.home.display()))
+    };
+    let known = [from, to].map(|project| known(project).unwrap_or_else(|fault| fault.what));
+    Err(Failure::new(
+        "store.two_journals",
+        format!("this project has two journals that differ: {}", known.join(", ")),
+    )
+    .with_hint(format!(
+        "rename the one that does not count: `mv {0} {0}.aside`, then repeat the command, or `mv {1} {1}.aside`",
+        quote_word(&to.home.to_string_lossy()),
+        quote_word(&from.home.join(JOURNAL).to_string_lossy())
+    )))
 }
 
 /// A runner would go on in a store that is no longer in its place.

@@ -163,7 +163,7 @@ fn files_commits_and_trees_of_an_attempt_are_recorded() {
         .current_dir(scratch.path());
     assert!(!known.output().expect("git starts").status.success());
     // Nothing is left of what was looked at.
-    let spool = scratch.path().join(".piton/spool");
+    let spool = scratch.file(".piton/spool");
     for run in std::fs::read_dir(spool).expect("a spool") {
         let left = std::fs::read_dir(run.expect("a run").path()).expect("a folder");
         assert_eq!(left.count(), 0);

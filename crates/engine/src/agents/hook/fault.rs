@@ -23,7 +23,7 @@ pub fn failure_line(failure: &Failure) -> String {
     format!("{} [{}]", parts.join(": "), failure.code)
 }
 
-/// Notes a fault in `.piton/logs/hook.log`, where there is a `.piton/`. A failure to
+/// Notes a fault in `logs/hook.log` of the home, where there is one. A failure to
 /// write it is ignored.
 pub fn log_fault(world: &World, event: &str, fault: &str) {
     let project = Project::find(world, &world.cwd);

@@ -40,7 +40,7 @@ pub struct SessionNotes {
 }
 
 impl SessionNotes {
-    /// Those that lie in `home`, the project's `.piton/`.
+    /// Those that lie in `home`, that of the project.
     #[must_use]
     pub fn new(home: &Path) -> Self {
         Self {

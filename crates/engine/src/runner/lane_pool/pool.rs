@@ -54,18 +54,24 @@ impl Pool {
     /// When the folder cannot be made.
     pub fn open(project: &Project, settings: &WorkspaceConfig) -> Result<Self, LaneFault> {
         let name = safe_folder_name(&project.root);
-        let key = sha256(project.home.as_os_str().as_encoded_bytes());
+        let lanes = project.tree_folder();
+        let key = sha256(lanes.as_os_str().as_encoded_bytes());
         let folder = match &settings.root {
             // Several projects may share that folder, of one name even.
             Some(root) => project
                 .root
                 .join(root)
                 .join(format!("{name}-{}", &key[..8])),
-            None => project.home.join("lanes"),
+            None => lanes.join("lanes"),
         };
         project
             .resolve_inside(&folder)
             .map_err(file_fault_at(&folder))?;
+        if settings.root.is_none() {
+            project
+                .create_tree_folder()
+                .map_err(file_fault_at(&lanes))?;
+        }
         create_private_folder(&folder)?;
         let drawn = u32::from_str_radix(&key[..8], 16).unwrap_or(0) % PROJECTS;
         let ports = PORTS_BEGIN + drawn * PORTS_A_PROJECT;
@@ -287,6 +293,12 @@ impl Pool {
         self.project
             .resolve_inside(&folder)
             .map_err(file_fault_at(&folder))?;
+        let lanes = self.project.tree_folder();
+        if self.folder.starts_with(&lanes) && !self.folder.is_dir() {
+            // `git clean -x` in the main work tree took all lanes, and what hides them.
+            let made = self.project.create_tree_folder();
+            made.map_err(file_fault_at(&lanes))?;
+        }
         loop {
             create_private_folder(&folder)?;
             let file = match open_private_file(&path) {
