@@ -231,10 +231,13 @@ fn a_journal_that_is_in_use_does_not_move() {
     assert!(said.err.contains("[store.busy]"), "{}", said.err);
     scratch.write("go", "");
     fine(&run.end());
-    // Another process that only has it open.
-    let mut server = scratch.command(&["mcp"]);
-    server.stdin(std::process::Stdio::piped());
-    server.stdout(std::process::Stdio::null());
+    // Another process that has it open and does nothing.
+    let options = piton_store::StoreOptions::new(piton_core::redact::Redactor::rules_only());
+    let open = piton_store::SqliteStore::open(&scratch.home(), options).expect("opened");
+    let said = scratch.piton(&["store", "move"]);
+    assert_eq!(said.exit, 4, "{}", said.err);
+    assert!(!scratch.has(".git/piton"), "something was copied");
+    drop(open);
     fine(&scratch.piton(&["store", "move"]));
 }
 
