@@ -131,6 +131,9 @@ mod tests {
 
     #[test]
     fn values_of_secret_variables_go_wherever_they_stand() {
+        let of_shell = Redactor::with_variables([("PWD", "/work/here"), ("OLDPWD", "/work/there")]);
+        let text = "PWD=/work/here, then cd /work/there";
+        assert_eq!(of_shell.redact(text), text);
         let redactor = Redactor::with_variables([
             ("MY_SECRET", "open sesame"),
             ("LONGER_SECRET", "open sesame please"),
@@ -167,6 +170,8 @@ mod tests {
         }
         for name in [
             "HOME",
+            "PWD",
+            "OLDPWD",
             "PATH",
             "KEYBOARD",
             "MONKEY",

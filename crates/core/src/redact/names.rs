@@ -482,9 +482,16 @@ pub(super) fn split_words(name: &str) -> Vec<String> {
     words
 }
 
+/// The variables in which a shell keeps the present folder, and the one before it.
+const SHELL_FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
+
 /// Whether a variable of that name is taken to hold a secret.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
+    // Every shell exports the folder that it is in.
+    if SHELL_FOLDERS.contains(&name) {
+        return false;
+    }
     let words = split_words(name);
     rate_name(name) > NameRating::Plain
         || matches!(words.as_slice(), [word] if word == "key" || word == "keys")
