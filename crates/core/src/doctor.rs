@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::memory::MemoryKind;
 use crate::quote::truncate_chars;
-use crate::trust::is_doubted;
+use crate::confidence::is_doubted;
 use crate::word::words;
 
 mod contradictions;

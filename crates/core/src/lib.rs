@@ -27,7 +27,7 @@
 //! | what has happened, on which branch, how it is chained, and what secrets are taken out | [`event`], [`checkout`], [`journal`], [`redact`] |
 //! | what the read tables must change | [`changed_keys`], [`apply_event`], [`row`], [`tables`] |
 //! | what memory has to say about a failure | [`recall`] |
-//! | what an attempt leaves to remember, how far to trust it, what to clear up | [`extract`], [`trust`], [`doctor`], [`named_paths`] |
+//! | what an attempt leaves to remember, how much confidence it deserves, what to clear up | [`extract`], [`confidence`], [`doctor`], [`named_paths`] |
 //! | what the runner does next, and after a failure of which kind | [`run_loop`], [`recover`](mod@recover), [`classify`] |
 //! | what an agent should know before it begins | [`prepare`](mod@prepare), [`earlier_work`] |
 //! | how text from outside stands in a prompt, and on a terminal | [`quote`], [`terminal`] |
@@ -44,6 +44,7 @@ pub mod checkout;
 pub mod claim;
 pub mod classify;
 pub mod command;
+pub mod confidence;
 pub mod contradiction;
 mod decide;
 pub mod decision;
@@ -94,7 +95,7 @@ pub mod table;
 pub mod tables;
 pub mod terminal;
 pub mod trouble;
-pub mod trust;
+
 pub mod usage;
 mod views;
 pub mod wait;

@@ -400,7 +400,7 @@ fn render_memory(world: &World, remembered: &RememberedRow) -> String {
         let from = source.attempt.as_deref().or(source.item.as_deref());
         line("Again from", from);
     }
-    line("Trust", Some(remembered.trust.as_str()));
+    line("Trust", Some(remembered.confidence.as_str()));
     let uses = row.uses;
     if uses.referenced > 0 {
         let used = format!(

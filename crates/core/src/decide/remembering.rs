@@ -17,7 +17,7 @@ use crate::name::{NamedRow, Space};
 use crate::quote::first_line;
 use crate::recall::{ALIKE_FROM, MemoryDocument, document_similarity};
 use crate::refusal::Refusal;
-use crate::trust::is_doubted;
+use crate::confidence::is_doubted;
 
 /// Keeps something worth knowing under its own id, or under the next one.
 pub(super) fn add_memory(story: &mut EventBuffer<'_>, memory: &Memory) -> Result<(), Refusal> {

@@ -1,9 +1,9 @@
 //! `piton learn`: what is worth knowing the next time, added, shown, retired.
 
 use jiff::Timestamp;
+use piton_core::confidence::{Confidence, assess_confidence};
 use piton_core::event::MemoryEvent;
 use piton_core::memory::{Memory, MemoryKind, MemoryOrigin, MemoryRow};
-use piton_core::trust::{Trust, assess_trust};
 use piton_core::{Command, Event, Need, Refusal};
 use serde::Serialize;
 
@@ -14,14 +14,15 @@ use crate::session::Session;
 use crate::verbs::arguments::{join_words, non_blank, require_one_line};
 use crate::world::World;
 
-/// Something that is remembered, and how much it is to be trusted.
+/// Something that is remembered, and how much confidence it deserves.
 #[derive(Clone, Debug, Serialize)]
 pub struct RememberedRow {
     /// What is stored.
     #[serde(flatten)]
     pub row: MemoryRow,
     /// Follows from who recorded it and from what came of using it.
-    pub trust: Trust,
+    #[serde(rename = "trust")]
+    pub confidence: Confidence,
     /// Where it comes from, and whether a person stands behind it.
     pub origin: MemoryOrigin,
 }
@@ -32,7 +33,7 @@ impl From<MemoryRow> for RememberedRow {
     fn from(row: MemoryRow) -> Self {
         Self {
             origin: row.origin(),
-            trust: assess_trust(&row.by, row.uses.helped, row.uses.failed),
+            confidence: assess_confidence(&row.by, row.uses.helped, row.uses.failed),
             row,
         }
     }

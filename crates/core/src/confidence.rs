@@ -1,12 +1,12 @@
-//! How far something remembered is to be trusted: told from who recorded it and
+//! How much confidence something remembered deserves: told from who recorded it and
 //! from what came of it. Never stored, so that it is never older than either.
 
 use crate::actor::Actor;
 use crate::word::words;
 
 words! {
-    /// How far something remembered is to be trusted, the most first.
-    Trust {
+    /// How much confidence something remembered deserves, the most first.
+    Confidence {
         /// It helped, and more than once.
         Proven = "proven",
         /// A person said it.
@@ -28,20 +28,20 @@ const DOUBTED_FROM: u64 = 3;
 /// So many times the other side of the record counts.
 const OUTWEIGHS: u64 = 2;
 
-/// How far to trust what `by` recorded, in the words of [`Actor`], after so many
+/// How much confidence to have in what `by` recorded, in the words of [`Actor`], after so many
 /// attempts that had it in their prompt succeeded and failed.
 #[must_use]
-pub fn assess_trust(by: &str, helped: u64, failed: u64) -> Trust {
+pub fn assess_confidence(by: &str, helped: u64, failed: u64) -> Confidence {
     if is_doubted(helped, failed) {
-        return Trust::Doubted;
+        return Confidence::Doubted;
     }
     if helped >= PROVEN_FROM && helped > failed.saturating_mul(OUTWEIGHS) {
-        return Trust::Proven;
+        return Confidence::Proven;
     }
     match Actor::parse(by) {
-        Actor::Person(_) => Trust::Told,
-        Actor::File(_) => Trust::Read,
-        Actor::Runner(_) | Actor::Agent(_) => Trust::Noticed,
+        Actor::Person(_) => Confidence::Told,
+        Actor::File(_) => Confidence::Read,
+        Actor::Runner(_) | Actor::Agent(_) => Confidence::Noticed,
     }
 }
 
@@ -57,28 +57,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trust_is_told_from_the_record_and_then_from_the_source() {
+    fn confidence_is_told_from_the_record_and_then_from_the_source() {
         for (by, helped, failed, expected) in [
-            ("person:ada", 0, 0, Trust::Told),
-            ("ada", 0, 0, Trust::Told),
-            ("file:.ralph/progress.json", 0, 0, Trust::Read),
-            ("runner:yard/41", 0, 0, Trust::Noticed),
-            ("agent:keel-1", 0, 0, Trust::Noticed),
+            ("person:ada", 0, 0, Confidence::Told),
+            ("ada", 0, 0, Confidence::Told),
+            ("file:.ralph/progress.json", 0, 0, Confidence::Read),
+            ("runner:yard/41", 0, 0, Confidence::Noticed),
+            ("agent:keel-1", 0, 0, Confidence::Noticed),
             // Once may be chance.
-            ("agent:keel-1", 1, 0, Trust::Noticed),
-            ("agent:keel-1", 2, 0, Trust::Proven),
-            ("agent:keel-1", 2, 1, Trust::Noticed),
-            ("file:a.md", 3, 1, Trust::Proven),
-            ("person:ada", 0, 2, Trust::Told),
+            ("agent:keel-1", 1, 0, Confidence::Noticed),
+            ("agent:keel-1", 2, 0, Confidence::Proven),
+            ("agent:keel-1", 2, 1, Confidence::Noticed),
+            ("file:a.md", 3, 1, Confidence::Proven),
+            ("person:ada", 0, 2, Confidence::Told),
             // A person may be wrong, too.
-            ("person:ada", 0, 3, Trust::Doubted),
-            ("person:ada", 1, 3, Trust::Doubted),
-            ("person:ada", 2, 4, Trust::Told),
-            ("person:ada", 2, 5, Trust::Doubted),
-            ("person:ada", u64::MAX, u64::MAX, Trust::Told),
+            ("person:ada", 0, 3, Confidence::Doubted),
+            ("person:ada", 1, 3, Confidence::Doubted),
+            ("person:ada", 2, 4, Confidence::Told),
+            ("person:ada", 2, 5, Confidence::Doubted),
+            ("person:ada", u64::MAX, u64::MAX, Confidence::Told),
         ] {
             assert_eq!(
-                assess_trust(by, helped, failed),
+                assess_confidence(by, helped, failed),
                 expected,
                 "{by} {helped} {failed}"
             );
@@ -89,7 +89,7 @@ mod tests {
     fn what_is_doubted_is_never_proven() {
         for helped in 0..20 {
             for failed in 0..20 {
-                let doubted = assess_trust("person:ada", helped, failed) == Trust::Doubted;
+                let doubted = assess_confidence("person:ada", helped, failed) == Confidence::Doubted;
                 assert_eq!(doubted, is_doubted(helped, failed), "{helped} {failed}");
             }
         }
