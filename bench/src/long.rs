@@ -59,7 +59,10 @@ pub fn run(bed: &Bed, attempts: usize, out: &mut dyn Write) -> Result<Seen> {
     sprint::script(&folder.join("agent.sh"), AGENT)?;
     fs::write(folder.join("begun"), "")?;
     let began = Instant::now();
-    let mut command = bed.piton(&folder, &["run", "sprint", "--agent", "scripted"]);
+    let mut command = bed.piton(
+        &folder,
+        &["run", "sprint", "--agent", "scripted", "--trust"],
+    );
     let mut child = command.spawn()?;
     let mut moments: Vec<Moment> = Vec::new();
     let status = loop {

@@ -68,7 +68,7 @@ impl<'b> SprintFolder<'b> {
     }
 
     fn command(&self) -> Command {
-        let args = ["run", ".", "--agent", ANSWERING_AGENT];
+        let args = ["run", ".", "--agent", ANSWERING_AGENT, "--trust"];
         self.bed.piton(&self.root, &args)
     }
 

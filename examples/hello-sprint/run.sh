@@ -44,7 +44,7 @@ show() {
     echo "\$ $1"
 }
 
-show "piton run sprints/hello --agent ./agent.sh"
+show "piton run sprints/hello --agent ./agent.sh --trust"
 status=0
 "$PITON" run sprints/hello --agent ./agent.sh || status=$?
 

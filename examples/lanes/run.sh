@@ -47,7 +47,7 @@ show() {
     echo "\$ $1"
 }
 
-show 'piton run sprints/site --agent ./agent.sh --workers 3'
+show 'piton run sprints/site --agent ./agent.sh --workers 3 --trust'
 status=0
 "$PITON" run sprints/site --agent ./agent.sh --workers 3 || status=$?
 

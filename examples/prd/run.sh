@@ -44,7 +44,7 @@ show() {
     echo "\$ $1"
 }
 
-show 'piton run prd.json --agent ./agent.sh'
+show 'piton run prd.json --agent ./agent.sh --trust'
 status=0
 "$PITON" run prd.json --agent ./agent.sh || status=$?
 

@@ -44,7 +44,7 @@ show() {
     echo "\$ $1"
 }
 
-show 'piton run RALPH_TASK.md --agent ./agent.sh'
+show 'piton run RALPH_TASK.md --agent ./agent.sh --trust'
 status=0
 "$PITON" run RALPH_TASK.md --agent ./agent.sh || status=$?
 

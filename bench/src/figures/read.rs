@@ -39,7 +39,10 @@ pub(super) fn paired<'b>(bed: &'b Bed, filler: &Bed) -> Result<Vec<PairedUnit<'b
     let folder = fill::project_by_program(bed, filler, events)?;
     sprint::write(&folder, Path::new("sprint"), nodes, Shape::Single)?;
     sprint::write_answering_agent(&folder)?;
-    let mut begin = bed.piton(&folder, &["run", "sprint", "--agent", ANSWERING_AGENT]);
+    let mut begin = bed.piton(
+        &folder,
+        &["run", "sprint", "--agent", ANSWERING_AGENT, "--trust"],
+    );
     begin.arg("--once").status()?;
     // Without a run there is nothing to show.
     time(&mut bed.piton(&folder, &["status", "2026-01-15_bench"]))?;

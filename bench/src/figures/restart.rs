@@ -46,9 +46,10 @@ impl<'b> Stuck<'b> {
     fn run(&mut self) -> Result<Duration> {
         let already = length_of(&self.folder.join("started"))?;
         let before = Instant::now();
-        let mut command = self
-            .bed
-            .piton(&self.folder, &["run", "sprint", "--agent", "./stay.sh"]);
+        let mut command = self.bed.piton(
+            &self.folder,
+            &["run", "sprint", "--agent", "./stay.sh", "--trust"],
+        );
         let runner = self.runner.insert(command.spawn()?);
         loop {
             if length_of(&self.folder.join("started"))? > already {

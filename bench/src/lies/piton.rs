@@ -52,7 +52,7 @@ pub fn run_plan(row: &Row, scene: &Scene, without: Option<Rule>) -> Result<PlanS
     let argument = plan::argument(row.kind);
     let agent = scene.agent_argument(row.case.program);
     let mut command = piton(scene, without);
-    command.args(["run", argument, "--agent", &agent]);
+    command.args(["run", argument, "--agent", &agent, "--trust"]);
     command.args(["--max-iterations", ITERATIONS_MAX, "--time-box", TIME_BOX]);
     let ended = run(&mut command, None, &scene.root.join("run.log"))?;
     let mut command = piton(scene, without);

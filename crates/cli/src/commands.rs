@@ -31,6 +31,7 @@ mod status;
 mod stop;
 mod store;
 mod transcript;
+mod trust;
 
 use clap::Subcommand;
 use piton_engine::caller::{self, Permission};
@@ -105,6 +106,8 @@ commands! {
     Store(store::StoreArgs),
     Hook(hook::HookArgs),
     Mcp(mcp::McpArgs),
+    Trust(trust::TrustArgs),
+    Untrust(trust::UntrustArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -176,6 +179,8 @@ mod tests {
             "journal export",
             "store info",
             "run --dry-run",
+            "trust --show",
+            "trust demo --show",
             "init --dry-run",
             "hook install --agent claude --dry-run",
             "hook uninstall --agent claude --dry-run",
@@ -207,6 +212,10 @@ mod tests {
             "init --yes",
             "run",
             "run demo --once",
+            "run demo --trust",
+            "trust",
+            "trust demo",
+            "untrust",
             "decide d1 answer",
             "pause",
             "resume",

@@ -43,6 +43,17 @@ pub(crate) fn ask_consent(
     })
 }
 
+/// Whether there is a person at a terminal who can be asked.
+pub(crate) fn can_ask(output: &CliOutput) -> bool {
+    !output.json && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Whether commands that were shown are trusted.
+pub(crate) fn is_trust_given(output: &mut CliOutput) -> bool {
+    let answer = output.ask_line("trust these in this project, and go on? [y/N]");
+    matches!(answer.as_str(), "y" | "Y" | "yes")
+}
+
 /// A diff with its colours.
 pub(crate) fn color_diff(diff: &str) -> String {
     let lines = diff.lines().map(|line| match line.chars().next() {

@@ -89,7 +89,8 @@ mod tests {
     fn what_is_doubted_is_never_proven() {
         for helped in 0..20 {
             for failed in 0..20 {
-                let doubted = assess_confidence("person:ada", helped, failed) == Confidence::Doubted;
+                let doubted =
+                    assess_confidence("person:ada", helped, failed) == Confidence::Doubted;
                 assert_eq!(doubted, is_doubted(helped, failed), "{helped} {failed}");
             }
         }

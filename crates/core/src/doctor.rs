@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::confidence::is_doubted;
 use crate::memory::MemoryKind;
 use crate::quote::truncate_chars;
-use crate::confidence::is_doubted;
 use crate::word::words;
 
 mod contradictions;

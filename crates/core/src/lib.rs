@@ -30,6 +30,7 @@
 //! | what an attempt leaves to remember, how much confidence it deserves, what to clear up | [`extract`], [`confidence`], [`doctor`], [`named_paths`] |
 //! | what the runner does next, and after a failure of which kind | [`run_loop`], [`recover`](mod@recover), [`classify`] |
 //! | what an agent should know before it begins | [`prepare`](mod@prepare), [`earlier_work`] |
+//! | what of a project can be executed | [`trust`] |
 //! | how text from outside stands in a prompt, and on a terminal | [`quote`], [`terminal`] |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see
@@ -96,6 +97,7 @@ pub mod tables;
 pub mod terminal;
 pub mod trouble;
 
+pub mod trust;
 pub mod usage;
 mod views;
 pub mod wait;

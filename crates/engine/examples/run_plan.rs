@@ -8,6 +8,7 @@ use std::error::Error;
 use std::fs;
 
 use piton_engine::config::VerdictSource;
+use piton_engine::trust::TrustRequest;
 use piton_engine::verbs::run::{self, RunAnswer, RunRequest};
 use piton_engine::world::World;
 use piton_engine::{CommandExit, Notice};
@@ -24,6 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         plan: Some("RALPH_TASK.md".to_owned()),
         agent: Some("touch a.txt b.txt".to_owned()),
         verdict: Some(VerdictSource::ExitStatus),
+        // The plan has no command of its own; one that has would be trusted by this.
+        trust: TrustRequest::Given,
         ..RunRequest::default()
     };
     let answer = run::run(&world, &request, &mut |notice| {

@@ -211,7 +211,7 @@ impl ClaimsConfig {
         self.worth.or_else(|| self.change?.then_some(Worth::Ask))
     }
 
-    fn check_script(&self) -> Option<&str> {
+    pub(crate) fn check_script(&self) -> Option<&str> {
         let script = self.check.as_deref().or(self.gate.as_deref());
         script.map(str::trim).filter(|script| !script.is_empty())
     }

@@ -40,7 +40,7 @@ pub(crate) use self::checked_out::{git_dir, main_work_tree, repository_of};
 pub use self::containment::has_work_of;
 pub use self::diff::{FileChange, file_changes};
 pub use self::file_history::{FileHistory, commits_made_here};
-pub use self::index::is_tracked;
+pub use self::index::{is_tracked, is_tracked_for_certain};
 pub use self::landing::{fast_forward, is_unstaged, rebased_branch};
 pub use self::merging::{
     GitMergeOutcome, MergeSpec, OwnPaths, WorkRange, begin_merge, commit_texts,

@@ -41,6 +41,7 @@ pub mod process;
 pub mod project;
 pub mod runner;
 pub mod session;
+pub mod trust;
 pub mod verbs;
 pub mod world;
 

@@ -42,9 +42,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::failpoint;
+use crate::trust::Trusted;
 
 pub use self::ancestors::{Ancestor, list_ancestors};
-pub use self::call::{CallOutput, OUTPUT_BYTES_MAX, ProgramCall, StopHandle, own_mark, run_call};
+pub use self::call::{
+    CallOutput, OUTPUT_BYTES_MAX, ProgramCall, ScriptCall, StopHandle, own_mark, run_call,
+    run_script,
+};
 pub use self::child::{ProcessEvent, ProcessExit, ProcessLimits, StartError, StopReason};
 pub use self::identity::{Liveness, ProcessIdentity, current_process, has_ended, liveness};
 pub use self::orphans::adopt_orphans;
@@ -74,7 +78,7 @@ pub enum ProcessProgram {
 #[derive(Clone, Debug)]
 pub struct ProcessSpec {
     /// What is started.
-    pub program: ProcessProgram,
+    pub program: Trusted<ProcessProgram>,
     /// The folder it runs in.
     pub cwd: PathBuf,
     /// Added to the environment of this process.
@@ -121,7 +125,7 @@ pub fn start(
     if spec.mark.is_empty() {
         return Err(StartError::Unmarked);
     }
-    let mut command = match &spec.program {
+    let mut command = match spec.program.as_inner() {
         ProcessProgram::Args { program, args } => build_command(program, args, &spec.cwd)?,
         ProcessProgram::Shell(line) => {
             build_command("sh".as_ref(), &["-c".into(), line.into()], &spec.cwd)?

@@ -38,6 +38,7 @@ mod spending;
 mod stoppable_threads;
 pub(crate) mod target_branch;
 mod target_files;
+mod trusting;
 mod unmerged;
 mod verdict;
 mod waits;
@@ -198,8 +199,8 @@ fn open_runner<'s, 'w>(
         spool = spool.with_lock_name(Some(&name));
         beside = Some((lock, name));
         let known = row.plan.policy.repositories.as_ref();
-        let pool =
-            Pool::open_for_run(&session.project, &job.config, known).map_err(failure_of_lane)?;
+        let pool = Pool::open_for_run(&session.project, &job.config, known, &job.trust)
+            .map_err(failure_of_lane)?;
         let trees =
             crate::git::repositories::work_trees_of_run(session.world, &session.project, &row)?;
         (events, Some(RunLanes::new(pool, &trees)))
@@ -667,7 +668,7 @@ impl Runner<'_, '_> {
                 }
                 Ok(Vec::new())
             }
-            Effect::AskWait { node, wait } => Ok(self.start_wait_command(node, &wait)),
+            Effect::AskWait { node, wait } => self.start_wait_command(node, &wait),
             Effect::EndAsking { node } => {
                 self.stop_wait_command(&node);
                 Ok(Vec::new())

@@ -20,6 +20,8 @@ use crate::native_files::plan_file_owner::run_of_file;
 use crate::project::Project;
 use crate::runner::lane_pool;
 use crate::runner::run_lock;
+use crate::trust::own_store::refuse_tracked_store;
+use crate::trust::trust_edits_of_command;
 use crate::world::World;
 
 /// A store that does not answer is asked again so often before it is given up.
@@ -87,6 +89,7 @@ impl<'w> Session<'w> {
         }
         if access == StoreAccess::ReadWrite {
             world.check_write_allowed(&project)?;
+            refuse_tracked_store(world, &project)?;
         }
         project.check_home()?;
         if access == StoreAccess::ReadWrite {
@@ -148,6 +151,7 @@ impl<'w> Session<'w> {
         told: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
         world.check_write_allowed(&project)?;
+        refuse_tracked_store(world, &project)?;
         project.create()?;
         let address = project.store_address()?;
         let made = address.create_if_missing(naming_of_project(world, &project))?;
@@ -308,6 +312,9 @@ impl<'w> Session<'w> {
                 Err(CommitError::Unknown(_)) if asks < ASKS_MAX => asks += 1,
                 other => {
                     trace_commit(&other);
+                    if other.is_ok() {
+                        trust_edits_of_command(self, command);
+                    }
                     return other;
                 }
             }

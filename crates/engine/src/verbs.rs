@@ -36,6 +36,7 @@ pub mod sprint;
 pub mod status;
 pub mod store;
 pub mod transcript;
+pub mod trust;
 
 use std::path::Path;
 

@@ -22,6 +22,14 @@ const PRINTERS: [&str; 7] = [
     "error.print()",
 ];
 
+/// What names a shell in the engine: two take a text that is trusted, and the third is the
+/// command line of an agent, which is trusted before it is started.
+const SHELLS: [&str; 3] = [
+    "crates/engine/src/process.rs",
+    "crates/engine/src/process/call.rs",
+    "crates/engine/src/agents/custom.rs",
+];
+
 /// How the path of somebody's own folder begins, and the names that anybody has.
 const HOMES: [(&str, &[&str]); 4] = [
     ("/home/", &["ada", "dev", "you", "user"]),
@@ -39,6 +47,7 @@ pub(super) fn check(files: &[Text]) -> Vec<Finding> {
         if file.has_ending("rs") {
             findings.extend(unsafe_code(file));
             findings.extend(second_door(file));
+            findings.extend(second_shell(file));
             findings.extend(unseeded(file));
         }
     }
@@ -119,6 +128,18 @@ fn second_door(file: &Text) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// A place of the engine that starts a shell beside those that take what is trusted.
+fn second_shell(file: &Text) -> Vec<Finding> {
+    if !file.path.starts_with("crates/engine/src/") || SHELLS.contains(&file.path.as_str()) {
+        return Vec::new();
+    }
+    let found = shipped_lines(&file.text).filter(|(_, line)| line.contains("\"sh\""));
+    let what = "a shell is started with what is `Trusted`: see `process::run_script`";
+    found
+        .map(|(offset, _)| Finding::at(file, offset, what))
+        .collect()
 }
 
 /// A property test without the settings of the seed draws from the system, and
@@ -210,6 +231,15 @@ mod tests {
         assert_eq!(found("crates/cli/src/consent.rs"), 2);
         assert_eq!(found("crates/cli/src/output.rs"), 0);
         assert_eq!(found("xtask/src/main.rs"), 0);
+    }
+
+    #[test]
+    fn a_shell_beside_the_door_is_found() {
+        let line = "run_call(&ProgramCall { program: \"sh\", args })\n";
+        let found = |path| second_shell(&source(path, line)).len();
+        assert_eq!(found("crates/engine/src/runner/waits.rs"), 1);
+        assert_eq!(found("crates/engine/src/process/call.rs"), 0);
+        assert_eq!(found("crates/simkit/src/repo.rs"), 0);
     }
 
     #[test]

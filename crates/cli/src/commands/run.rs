@@ -9,10 +9,14 @@ use piton_engine::config::VerdictSource;
 use piton_engine::model::RunState;
 use piton_engine::model::dollars::Dollars;
 use piton_engine::model::policy::Limits;
+use piton_engine::trust::TrustRequest;
 use piton_engine::verbs::account::{Account, account_of_run};
 use piton_engine::verbs::run::{self, DryRun, EndedRun};
+use piton_engine::verbs::trust;
 use piton_engine::{CommandExit, Failure};
 
+use super::trust::show_parts;
+use crate::consent;
 use crate::invocation::{Invocation, TypedCommand, access_of_change};
 use crate::output::{CliOutput, DIM, GREEN, YELLOW};
 use crate::show::account::account_lines;
@@ -82,6 +86,9 @@ pub(crate) struct RunArgs {
     /// `per-iteration-hooks` (can be repeated)
     #[arg(long, value_name = "KEY", action = ArgAction::Append)]
     ignore: Vec<String>,
+    /// Trust all commands that the project would run now, as `piton trust` does
+    #[arg(long)]
+    trust: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -150,9 +157,14 @@ apply where you give none.";
             ignore: self.ignore,
             same_tree: self.same_tree,
             join: self.join,
+            trust: match self.trust {
+                true => TrustRequest::Given,
+                false if consent::can_ask(call.output) => TrustRequest::Terminal,
+                false => TrustRequest::Inbox,
+            },
         };
         let world = call.world;
-        let answer = run::run(world, &request, &mut |notice| call.show_notice(&notice))?;
+        let answer = run_trusted(call, &request)?;
         match answer {
             run::RunAnswer::Dry(dry) => {
                 call.print(&*dry, |dry, _, output| show_dry_run(dry, output));
@@ -177,6 +189,30 @@ apply where you give none.";
                 Ok(ended.exit_code())
             }
         }
+    }
+}
+
+/// Runs a plan; a person at a terminal is asked for trust where it is needed, once for
+/// each list of commands.
+fn run_trusted(
+    call: &mut Invocation<'_>,
+    request: &run::RunRequest,
+) -> Result<run::RunAnswer, Failure> {
+    loop {
+        let ran = run::run(call.world, request, &mut |notice| call.show_notice(&notice));
+        let failure = match ran {
+            Err(failure) if failure.code == "trust.needed" => failure,
+            ran => return ran,
+        };
+        if request.trust != TrustRequest::Terminal {
+            return Err(failure);
+        }
+        let found = trust::survey(call.world, request)?;
+        show_parts(&found, call.output);
+        if found.parts.is_empty() || !consent::is_trust_given(call.output) {
+            return Err(failure);
+        }
+        trust::trust_shown(call.world, request, found.hash.as_deref())?;
     }
 }
 

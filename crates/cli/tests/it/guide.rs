@@ -57,6 +57,9 @@ fn typed(scratch: &Scratch, line: &str) -> Said {
     let command = command
         .env("PATH", path)
         .env("PITON_TEST_CLOCK", "2026-01-15T09:00:00Z")
+        // What has to be trusted is trusted on the page.
+        .env_remove("PITON_TEST_TRUST")
+        .env("XDG_STATE_HOME", scratch.path().join(".git/state"))
         .stdin(Stdio::null());
     Said::of(&command.output().expect("a shell starts"))
 }

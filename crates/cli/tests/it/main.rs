@@ -89,6 +89,7 @@ mod states;
 mod takeover;
 mod terminal;
 mod three_ways;
+mod trust;
 mod versions;
 mod waits;
 mod worktrees;

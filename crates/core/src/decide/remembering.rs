@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::event_buffer::{EventBuffer, QuestionText};
 use super::similar::document_without_context;
 use crate::attempt::Report;
+use crate::confidence::is_doubted;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::{Event, MemoryEvent};
 use crate::extract::extract_learnings;
@@ -17,7 +18,6 @@ use crate::name::{NamedRow, Space};
 use crate::quote::first_line;
 use crate::recall::{ALIKE_FROM, MemoryDocument, document_similarity};
 use crate::refusal::Refusal;
-use crate::confidence::is_doubted;
 
 /// Keeps something worth knowing under its own id, or under the next one.
 pub(super) fn add_memory(story: &mut EventBuffer<'_>, memory: &Memory) -> Result<(), Refusal> {

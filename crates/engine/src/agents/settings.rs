@@ -57,6 +57,14 @@ pub struct AgentTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdapterName(pub(super) &'static str);
 
+impl AdapterName {
+    /// The name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
 /// What says that the work of an agent is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

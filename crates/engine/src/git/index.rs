@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::checked_out::git_dir;
+use super::{literal_pathspec, query_git};
 
 /// Bytes of the header: `DIRC`, the version, how many entries there are.
 const HEADER: usize = 12;
@@ -30,6 +31,15 @@ pub fn is_tracked(work_tree: &Path, path: &str) -> Option<bool> {
     // One that is split has the rest of its entries in another file.
     let is_split = find_bytes(&index, b"link").is_some();
     (!is_split).then_some(false)
+}
+
+/// The same, asking git itself where the index is one that only git can read.
+#[must_use]
+pub fn is_tracked_for_certain(work_tree: &Path, path: &str) -> bool {
+    is_tracked(work_tree, path).unwrap_or_else(|| {
+        let said = query_git(work_tree, &["ls-files", "--", &literal_pathspec(path)]);
+        said.is_ok_and(|said| said.ok && !said.out.trim().is_empty())
+    })
 }
 
 /// Whether an entry of the index has this name: its flags stand before it and say

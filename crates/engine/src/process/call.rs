@@ -14,6 +14,10 @@ use super::{
     MARK, ProcessEvent, ProcessExit, ProcessLimits, RunningProcess, StartError, StopReason,
     build_command,
 };
+use crate::trust::Trusted;
+
+/// What runs the scripts of a project.
+const SHELL: &str = "sh";
 
 /// Most bytes of stdout that a call may write, and most that is kept of stderr.
 pub const OUTPUT_BYTES_MAX: u64 = 64 << 20;
@@ -37,6 +41,43 @@ pub struct ProgramCall<'a> {
     pub stop: Option<&'a StopHandle>,
     /// Longest life.
     pub timeout: Duration,
+}
+
+/// A script of a project that is asked. No other call starts one.
+#[derive(Clone, Copy, Debug)]
+pub struct ScriptCall<'a> {
+    /// A line for `sh -c`.
+    pub script: &'a Trusted<String>,
+    /// The folder it runs in.
+    pub cwd: &'a Path,
+    /// What it can read from stdin.
+    pub input: &'a [u8],
+    /// Added to the environment of this process.
+    pub env: &'a [(&'a str, &'a str)],
+    /// What it is found by should this process die meanwhile; see [`own_mark`].
+    pub mark: Option<&'a str>,
+    /// What another thread ends it with.
+    pub stop: Option<&'a StopHandle>,
+    /// Longest life.
+    pub timeout: Duration,
+}
+
+/// Runs a script and waits for its end: see [`run_call`].
+///
+/// # Errors
+///
+/// As [`run_call`].
+pub fn run_script(call: &ScriptCall<'_>) -> Result<CallOutput, StartError> {
+    run_call(&ProgramCall {
+        program: SHELL,
+        args: &["-c".into(), call.script.as_inner().into()],
+        cwd: call.cwd,
+        input: call.input,
+        env: call.env,
+        mark: call.mark,
+        stop: call.stop,
+        timeout: call.timeout,
+    })
 }
 
 /// Ends, from another thread, the call that is under way and every later one

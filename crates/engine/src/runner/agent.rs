@@ -98,9 +98,19 @@ impl Runner<'_, '_> {
         };
         let output = self.spool.output_path(&mark).map_err(fault)?;
         let feed = self.agent_feed(attempt, &output, ongoing);
+        let hook = self.hook_part(&item, role);
+        let (config, name) = (&self.job.config, &self.job.agent);
+        let admitted = self
+            .job
+            .trust
+            .admit_agent(config, name, &launch, hook.clone());
+        let program = match admitted {
+            Ok(program) => program,
+            Err(failure) => return Err(self.ask_for_trust(hook.into_iter().collect(), failure)),
+        };
         env.extend(launch.env);
         let spec = ProcessSpec {
-            program: launch.program,
+            program,
             cwd: site.tree_path().to_owned(),
             env,
             stdin: self.render_prompt(&item, role, ongoing.is_some())?,

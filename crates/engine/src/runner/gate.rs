@@ -13,6 +13,7 @@ use piton_core::classify::FailureCategory;
 use piton_core::evidence::{Baseline, BaselineResult};
 use piton_core::recover::Recovery;
 use piton_core::run_loop::{BaselineAnswer, Input};
+use piton_core::trust::ExecutablePart;
 use piton_core::{Node, Outcome, Stage};
 
 use super::active_work::{ActiveGate, WorkPurpose};
@@ -24,7 +25,8 @@ use crate::failure::{Failure, unwritable_file};
 use crate::lies::EvidenceRule;
 use crate::memory::preparation::unconfirmed_policy;
 use crate::memory::recovery::IncompleteAttempt;
-use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec, StopReason};
+use crate::process::{ProcessExit, ProcessLimits, ProcessSpec, StopReason};
+use crate::trust::TrustCheck;
 
 /// A gate whose process is gone.
 pub(super) struct EndedGate<'e> {
@@ -138,8 +140,11 @@ impl Runner<'_, '_> {
         env.push(("SPRINT_ID".to_owned(), self.prompts.sprint_id.clone()));
         env.push((PHASE_ID.to_owned(), item.plan.id.clone()));
         env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
+        let place = format!("{}: {node}", self.row.plan.source);
+        let part = ExecutablePart::of_gate(&place, &gate);
+        let program = self.admit_part(part, TrustCheck::admit_gate)?;
         let spec = ProcessSpec {
-            program: ProcessProgram::Shell(gate.script.clone()),
+            program,
             cwd: site.tree_path().to_owned(),
             env,
             stdin: String::new(),

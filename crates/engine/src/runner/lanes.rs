@@ -352,7 +352,8 @@ pub(super) fn enter_lanes(
         }
         advance_to_branch(session, run, token, target)?;
     }
-    let pool = Pool::open_for_run(project, &job.config, known).map_err(failure_of_lane)?;
+    let pool =
+        Pool::open_for_run(project, &job.config, known, &job.trust).map_err(failure_of_lane)?;
     Ok(RunLanes::new(pool, &trees))
 }
 

@@ -16,6 +16,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use piton_core::notification::{DueNotification, NotificationSubject, due_notifications};
+use piton_core::trust::{ExecutablePart, PartKind};
 use piton_core::{Actor, CallerFacts, Command, Event, HolderLiveness, Need};
 
 use self::message::NotificationMessage;
@@ -23,12 +24,13 @@ use crate::config::NotifyConfig;
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
-use crate::process::{self, CallOutput, ProgramCall, StopHandle, StopReason};
+use crate::process::{self, CallOutput, ScriptCall, StopHandle, StopReason};
 use crate::project::Project;
 use crate::project::inside::open_own_file;
 use crate::runner::run_facts::owner_name;
 use crate::runner::signals::SignalListener;
 use crate::session::Session;
+use crate::trust::{TrustCheck, Trusted};
 use crate::verbs::open_questions::open_questions;
 use crate::world::{self, World};
 
@@ -42,6 +44,8 @@ const LOCK_LOOKS: u32 = 5;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// Between asking what a dead process left of a command to end and ending it.
 const GRACE: Duration = Duration::from_secs(1);
+/// Where the command stands.
+const CONFIG: &str = ".piton/config.toml";
 /// Most characters that are kept of what a failed command printed.
 const PRINTED_MAX: usize = 200;
 
@@ -168,14 +172,18 @@ enum SendFlow {
 
 impl NotificationSender<'_> {
     fn send_due(&self) {
-        if let Some(command) = self.config.command()
-            && let Err(failure) = self.send_all(command)
+        let command = self.config.command();
+        let part = command.map(|text| ExecutablePart::new(PartKind::Notify, CONFIG, text));
+        let trust = TrustCheck::open(self.session.world, &self.session.project);
+        // One that is not trusted is asked about when a run begins.
+        if let Some(Ok(command)) = part.map(|part| trust.admit_script(part))
+            && let Err(failure) = self.send_all(&command)
         {
             tracing::warn!(%failure, "cannot notify");
         }
     }
 
-    fn send_all(&self, command: &str) -> Result<(), Failure> {
+    fn send_all(&self, command: &Trusted<String>) -> Result<(), Failure> {
         // A process that found the lock held leaves its notifications to the holder. So
         // the holder looks once more when the lock is free.
         while self.next_due()?.is_some() {
@@ -235,7 +243,11 @@ impl NotificationSender<'_> {
         Some(left).filter(|left| *left >= most / LEAST_PART)
     }
 
-    fn send_notification(&self, command: &str, due: &DueNotification) -> Result<SendFlow, Failure> {
+    fn send_notification(
+        &self,
+        command: &Trusted<String>,
+        due: &DueNotification,
+    ) -> Result<SendFlow, Failure> {
         let Some(time) = self.time_left() else {
             return Ok(SendFlow::End);
         };
@@ -252,9 +264,8 @@ impl NotificationSender<'_> {
         }
         failpoint::point("notify.started");
         let message = NotificationMessage::from_due(self.session, due)?.to_json();
-        let output = process::run_call(&ProgramCall {
-            program: "sh",
-            args: &["-c".into(), command.into()],
+        let output = process::run_script(&ScriptCall {
+            script: command,
             cwd: &self.session.project.root,
             input: message.as_bytes(),
             env: &[],

@@ -15,6 +15,7 @@ use piton_core::lane::TargetRow;
 use piton_core::merge::{MergeCommit, MergeReturn, MergeStep};
 use piton_core::redact::Redactor;
 use piton_core::run_loop::{Input, MergeEnd};
+use piton_core::trust::ExecutablePart;
 use piton_core::{ItemRow, Node, Rows, tables_after_merge};
 use piton_formats::merge::{MergeVersions, merge_preferring_ours};
 use piton_formats::plan_file::{self, PlanFile};
@@ -33,10 +34,11 @@ use crate::git::{
     self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, WorktreeState,
 };
 use crate::native_files::plan_sync::remove_open_agent_edits;
-use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec};
+use crate::process::{ProcessExit, ProcessLimits, ProcessSpec};
 use crate::runner::lane_pool::{
     Lane, LaneOccupant, LanePreparation, LaneStart, Pool, PreparedLane, QUEUE,
 };
+use crate::trust::TrustCheck;
 
 /// A plan file with the mark of a unit, made of the version at a commit.
 struct MarkedPlanFile {
@@ -308,8 +310,11 @@ impl Runner<'_, '_> {
         env.push(("SPRINT_ID".to_owned(), self.prompts.sprint_id.clone()));
         env.push(("PHASE_ID".to_owned(), item.plan.id.clone()));
         env.extend(held.prepared.iter().flat_map(|ready| ready.env.clone()));
+        let place = format!("{}: {node}", self.row.plan.source);
+        let part = ExecutablePart::of_gate(&place, &gate);
+        let program = self.admit_part(part, TrustCheck::admit_gate)?;
         let spec = ProcessSpec {
-            program: ProcessProgram::Shell(gate.script.clone()),
+            program,
             cwd: held.lane.tree.clone(),
             env,
             stdin: String::new(),

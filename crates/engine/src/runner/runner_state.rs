@@ -33,6 +33,7 @@ use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync::AskedFileFingerprints;
 use crate::process::{ProcessExit, ProcessLimits};
 use crate::session::Session;
+use crate::trust::TrustCheck;
 
 /// How often the runner looks for events of others while it waits.
 pub(super) const TICK: SignedDuration = SignedDuration::from_millis(150);
@@ -85,6 +86,8 @@ pub struct RunnerJob {
     /// How many items are worked on at once, where a flag says it; more than one,
     /// each in a lane.
     pub workers: Option<NonZeroU32>,
+    /// What of the project may be started.
+    pub trust: TrustCheck,
 }
 
 pub(super) enum RunnerMessage {

@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::session::Session;
+use crate::trust::TrustCheck;
 use crate::world;
 
 /// Clears up after the dead runner of a run that is not to be run now: it is
@@ -150,7 +151,11 @@ pub fn settle_dead_runner(
             session.project.work_tree = work_tree.unwrap_or(session.project.work_tree);
             session.project = session.project.with_run_worktree(&row);
             let attempt = tables.open_attempts().next();
-            run_invocation(&session, settling_job(run, &config, attempt)?, tell)?;
+            run_invocation(
+                &session,
+                settling_job(&session, run, &config, attempt)?,
+                tell,
+            )?;
         }
     }
     Ok(Some(lock))
@@ -162,6 +167,7 @@ fn has_work_under_way(tables: &Tables, run: RunId) -> bool {
 
 /// What settles a run: nothing of it is used to start anything.
 fn settling_job(
+    session: &Session<'_>,
     run: RunId,
     config: &Config,
     attempt: Option<&AttemptRow>,
@@ -173,6 +179,7 @@ fn settling_job(
         .or_else(|_| config.resolve_agent("sh:true"))?;
     let program: Rc<dyn Agent> = program.into();
     Ok(RunnerJob {
+        trust: TrustCheck::open(session.world, &session.project),
         aim: RunAim::Settle,
         run,
         verdict: config.resolve_verdict_by(&agent, None)?,

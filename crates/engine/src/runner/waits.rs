@@ -1,6 +1,5 @@
 //! Commands that say whether items may begin: asked beside the runner, a few at once.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -9,13 +8,16 @@ use jiff::Timestamp;
 use piton_core::gate::is_script_unrunnable;
 use piton_core::redact::Redactor;
 use piton_core::run_loop::{Input, WaitAnswer};
+use piton_core::trust::{ExecutablePart, PartKind};
 use piton_core::wait::Wait;
 use piton_core::{ItemRow, Node, RunId, Tables};
 
 use super::runner_state::{Runner, RunnerMessage};
 use crate::failpoint;
+use crate::failure::Failure;
 use crate::failure::notice::Notice;
-use crate::process::{self, CallOutput, ProgramCall, StopHandle};
+use crate::process::{self, CallOutput, ScriptCall, StopHandle};
+use crate::trust::{TrustCheck, Trusted};
 
 /// How long a command may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -38,8 +40,8 @@ pub(super) fn mark_of_wait_commands(tables: &Tables, run: RunId) -> Option<Strin
 }
 
 /// Asks a command.
-fn run_wait_command(call: &ProgramCall<'_>, redactor: &Redactor) -> WaitAnswer {
-    let output = match process::run_call(call) {
+fn run_wait_command(call: &ScriptCall<'_>, redactor: &Redactor) -> WaitAnswer {
+    let output = match process::run_script(call) {
         Ok(output) => output,
         Err(error) => {
             let printed = Some(format!("it cannot be started: {error}"));
@@ -74,13 +76,20 @@ fn tail_of_output(output: &CallOutput, timeout: Duration, redactor: &Redactor) -
 
 impl Runner<'_, '_> {
     /// Asks a command whether an item may begin. Its answer comes as a message.
-    pub(super) fn start_wait_command(&mut self, node: Node, wait: &Wait) -> Vec<Input> {
+    pub(super) fn start_wait_command(
+        &mut self,
+        node: Node,
+        wait: &Wait,
+    ) -> Result<Vec<Input>, Failure> {
         let item = self.lp.tables().item(self.row.id, &node);
         let id = item.map_or_else(String::new, |item: &ItemRow| item.plan.id.clone());
         let Some(command) = wait.command.clone() else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         tracing::info!(%node, command, "asks");
+        let place = format!("{}: {node}", self.row.plan.source);
+        let part = ExecutablePart::new(PartKind::Wait, &place, &command);
+        let command = self.admit_part(part, TrustCheck::admit_script)?;
         failpoint::point("wait.before-ask");
         let (at, sender) = (node.clone(), self.threads.sender.clone());
         let (stop, sprint_id) = (StopHandle::default(), self.prompts.sprint_id.clone());
@@ -89,17 +98,16 @@ impl Runner<'_, '_> {
         let redactor = self.session.world.redactor();
         let stopped_by = stop.clone();
         let thread = thread::spawn(move || {
-            let args: [OsString; 2] = ["-c".into(), command.into()];
             let env = [("SPRINT_ID", &*sprint_id), ("PHASE_ID", &*id)];
             let answer = run_wait_command(
-                &wait_call(&args, &env, &tree, &mark, &stopped_by),
+                &wait_call(&command, &env, &tree, &mark, &stopped_by),
                 &redactor,
             );
             // The receiver is gone where the invocation is over.
             sender.send(RunnerMessage::Answered(at, answer)).ok();
         });
         self.threads.asked_commands.insert(node, stop, thread);
-        Vec::new()
+        Ok(Vec::new())
     }
 
     /// Tells what is waited for until a time, once.
@@ -154,15 +162,14 @@ impl Runner<'_, '_> {
 }
 
 fn wait_call<'a>(
-    args: &'a [OsString],
+    script: &'a Trusted<String>,
     env: &'a [(&'a str, &'a str)],
     cwd: &'a Path,
     mark: &'a str,
     stop: &'a StopHandle,
-) -> ProgramCall<'a> {
-    ProgramCall {
-        program: "sh",
-        args,
+) -> ScriptCall<'a> {
+    ScriptCall {
+        script,
         cwd,
         input: b"",
         env,
@@ -178,12 +185,12 @@ mod tests {
 
     #[track_caller]
     fn check(command: &str, timeout: Duration, answer: &WaitAnswer) {
-        let args: [OsString; 2] = ["-c".into(), command.into()];
+        let script = Trusted::of_test(command.to_owned());
         let stop = StopHandle::default();
         let folder = std::env::temp_dir();
-        let call = ProgramCall {
+        let call = ScriptCall {
             timeout,
-            ..wait_call(&args, &[], &folder, "-wait-test", &stop)
+            ..wait_call(&script, &[], &folder, "-wait-test", &stop)
         };
         assert_eq!(
             run_wait_command(&call, &Redactor::rules_only()),
@@ -210,9 +217,9 @@ mod tests {
 
     #[test]
     fn a_command_that_is_not_there_has_not_answered() {
-        let args: [OsString; 2] = ["-c".into(), "no-such-command-anywhere 7".into()];
+        let script = Trusted::of_test("no-such-command-anywhere 7".to_owned());
         let (stop, folder) = (StopHandle::default(), std::env::temp_dir());
-        let call = wait_call(&args, &[], &folder, "-wait-test", &stop);
+        let call = wait_call(&script, &[], &folder, "-wait-test", &stop);
         let answer = run_wait_command(&call, &Redactor::rules_only());
         let WaitAnswer::NotRun { printed } = answer else {
             panic!("{answer:?}");

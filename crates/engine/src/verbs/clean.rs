@@ -24,6 +24,7 @@ use crate::runner::run_lock;
 use crate::runner::run_worktrees::{self, CleanupOccasion, RemovedWorktree, WorktreeRemoval};
 use crate::runner::{self, unmerged_work_in_lane};
 use crate::session::{Session, no_runs_failure};
+use crate::trust::TrustCheck;
 use crate::verbs::arguments::search_folder;
 use crate::world::World;
 
@@ -326,7 +327,9 @@ impl RunCleaner<'_> {
     ) -> Result<(), Failure> {
         let project = &self.session.project;
         let known = self.row.plan.policy.repositories.as_ref();
-        let pool = Pool::open_for_run(project, config, known).map_err(runner::failure_of_lane)?;
+        let trust = TrustCheck::open(self.session.world, project);
+        let pool =
+            Pool::open_for_run(project, config, known, &trust).map_err(runner::failure_of_lane)?;
         let mut taken = self.acquire_lanes(&pool, missing, &mut cleaned.stays)?;
         let mut lanes = Vec::new();
         let (mut faults, mut abandoned) = (Vec::new(), Vec::new());

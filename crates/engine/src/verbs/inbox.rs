@@ -23,6 +23,7 @@ use crate::failure::notice::Notice;
 use crate::native_files::{self, plan_sync::describe_done_by_old_checks};
 use crate::runner::notify;
 use crate::session::{Session, no_runs_failure};
+use crate::trust::trust_decided_edits;
 use crate::verbs::arguments::{non_blank, require_one_line};
 use crate::world::World;
 
@@ -386,6 +387,9 @@ pub fn decide(
             None
         }
     };
+    if verb == Verb::KeepFile {
+        trust_decided_edits(&session, &row);
+    }
     // Keeping the file may have settled it.
     if !is_decided(&session, &row)? {
         let command = decision_command(&row, verb, answer, why);

@@ -22,6 +22,7 @@ use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::run::{Pause, RunHolder};
 use piton_core::standing::StandingCounts;
+use piton_core::trust::{ExecutablePart, parts_of_plan, parts_of_run};
 use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
@@ -62,6 +63,7 @@ use crate::runner::run_standing::{RunStanding, exit_of_run};
 use crate::runner::run_worktrees::{self, CleanupOccasion};
 use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
 use crate::session::{self, Session, open_runs, replacing_run};
+use crate::trust::{self, TrustCheck};
 use crate::verbs::account::Account;
 use crate::verbs::item_view::{ItemView, Viewer};
 use crate::verbs::open_questions::open_file_questions;
@@ -139,14 +141,22 @@ pub fn run(
     let config = Config::load(&target.project)?;
     let world = &world.with_agent_secrets(config.agent_variables());
     let remembered = remembered_flags::fill_in_flags(world, request, &target)?;
+    let trust = TrustCheck::open(world, &target.project);
+    if let Some(typed) = &remembered.request.agent {
+        trust.allow(&[trust::typed_agent(typed)]);
+    }
     let asked = RequestContext {
         remembered: &remembered,
         target: &target,
         config: &config,
+        trust: &trust,
     };
     if remembered.request.dry_run {
         return work_on_plan(world, &asked, tell);
     }
+    let known = Session::open_read_only(world, &target.project.root)?;
+    trust.adopt_earlier_runs(known.as_ref(), world)?;
+    drop(known);
     let worked = notify::run_with_notifications(world, &target.project, &config.notify, |nudge| {
         work_on_plan(world, &asked, &mut |notice| {
             nudge.wake_if_news(&notice);
@@ -161,6 +171,7 @@ struct RequestContext<'a> {
     remembered: &'a RememberedRequest,
     target: &'a RunTarget,
     config: &'a Config,
+    trust: &'a TrustCheck,
 }
 
 fn work_on_plan(
@@ -181,6 +192,8 @@ fn work_on_plan(
     }
     let mut prepared = prepare_run(world, request, target, tell)?;
     if request.join {
+        let parts = parts_to_execute(world, asked, &prepared, None)?;
+        require_trust(world, asked, parts, tell)?;
         return join_run(world, asked, &prepared, tell);
     }
     if prepared.is_new_to_piton(&target.project) {
@@ -196,6 +209,11 @@ fn work_on_plan(
         )));
     }
     let agent = resolve_chosen_agent(world, asked)?;
+    if matches!(prepared, PreparedRun::Fresh(_)) {
+        // Before there is a store: a question is what makes one then.
+        let parts = parts_to_execute(world, asked, &prepared, None)?;
+        require_trust(world, asked, parts, tell)?;
+    }
     let mut session = Session::open_or_create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
@@ -234,6 +252,9 @@ fn work_under_lock(
     let run = prepared.run_id();
     let items = session.load(&[Need::Run(run), Need::Tree(run)])?.tables;
     refuse_contradiction(&items, run)?;
+    let parts = parts_to_execute(world, asked, &prepared, Some(&items))?;
+    require_trust(world, asked, parts, tell)?;
+    trust::settle_questions(session, None)?;
     let worktree = prepared.worktree_order(&session.project, request, Some(&items))?;
     drop(items);
     check_program_in_worktree(worktree.as_ref(), request, &*agent.program)?;
@@ -286,6 +307,7 @@ fn answer_without_work(
         remembered,
         target,
         config,
+        ..
     } = *asked;
     let project = &target.project;
     if let PreparedRun::Known(row) = prepared {
@@ -311,6 +333,78 @@ fn answer_without_work(
             Ok(None)
         }
     }
+}
+
+/// What a run would execute, as things stand; `items` are its rows, where they are at
+/// hand.
+fn parts_to_execute(
+    world: &World,
+    asked: &RequestContext<'_>,
+    prepared: &PreparedRun,
+    items: Option<&Tables>,
+) -> Result<Vec<ExecutablePart>, Failure> {
+    let agent = choose_agent(world, &asked.remembered.request, asked.config).ok();
+    let mut parts = trust::config_parts(asked.config, agent.as_deref());
+    match prepared {
+        PreparedRun::Fresh(fresh) => parts.extend(parts_of_plan(&fresh.plan)),
+        PreparedRun::Known(row) => {
+            if let Some(items) = items {
+                parts.extend(parts_of_run(items, row.id));
+            } else if let Some(session) =
+                Session::open_read_only(world, &asked.target.project.root)?
+            {
+                let needs = [Need::Run(row.id), Need::Tree(row.id)];
+                parts.extend(parts_of_run(&session.load(&needs)?.tables, row.id));
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// Refuses to start anything of a run in which something is not trusted.
+fn require_trust(
+    world: &World,
+    asked: &RequestContext<'_>,
+    parts: Vec<ExecutablePart>,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let request = asked.remembered.request.trust;
+    let plan = asked.remembered.request.plan.as_deref();
+    let ask = |parts: &[ExecutablePart]| {
+        let project = asked.target.project.clone();
+        let session =
+            Session::open_or_create(world, project, &mut |text| tell(Notice::Said(text)))?;
+        trust::ask_in_inbox(&session, plan, parts)
+    };
+    let required = asked.trust.require(world, parts, request, ask);
+    required.map_err(|failure| trust::name_plan(failure, plan))
+}
+
+/// What a run of a plan would execute and is not trusted. Writes nothing.
+///
+/// # Errors
+///
+/// As [`run`], before anything is started.
+pub(crate) fn untrusted_parts(
+    world: &World,
+    request: &RunRequest,
+) -> Result<(Project, Vec<ExecutablePart>), Failure> {
+    let target = resolve_worktree_copy(world, find_target(world, request)?, &mut |_| {})?;
+    let config = Config::load(&target.project)?;
+    let remembered = remembered_flags::fill_in_flags(world, request, &target)?;
+    let trust = TrustCheck::open(world, &target.project);
+    if let Some(typed) = &remembered.request.agent {
+        trust.allow(&[trust::typed_agent(typed)]);
+    }
+    let asked = RequestContext {
+        remembered: &remembered,
+        target: &target,
+        config: &config,
+        trust: &trust,
+    };
+    let prepared = prepare_run(world, &remembered.request, &target, &mut |_| {})?;
+    let parts = parts_to_execute(world, &asked, &prepared, None)?;
+    Ok((target.project.clone(), trust.untrusted(parts)))
 }
 
 /// The agent that a run is worked on with.
@@ -418,6 +512,7 @@ fn runner_job(
         once: request.once,
         worktree: None,
         workers: request.workers,
+        trust: asked.trust.clone(),
     }
 }
 
@@ -474,6 +569,7 @@ fn join_run(
         remembered,
         target,
         config,
+        ..
     } = *asked;
     let request = &remembered.request;
     let PreparedRun::Known(row) = prepared else {
@@ -503,6 +599,7 @@ fn join_run(
         once: false,
         worktree: None,
         workers: request.workers,
+        trust: asked.trust.clone(),
     };
     let run = job.run;
     let worked = runner::run_invocation(&session, job, tell);

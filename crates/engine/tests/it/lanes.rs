@@ -17,6 +17,7 @@ use piton_engine::runner::lane_pool::{
     Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRemoval, LaneStart, Pool,
     PreparedLane,
 };
+use piton_engine::trust::TrustCheck;
 
 use crate::repository::{Caller, Repository, git, write};
 
@@ -69,7 +70,12 @@ impl Yard {
     }
 
     fn pool(&self) -> Pool {
-        Pool::open(&project(self.repository.path()), &self.settings).expect("it can be made")
+        Pool::open(
+            &project(self.repository.path()),
+            &self.settings,
+            &TrustCheck::of_test(),
+        )
+        .expect("it can be made")
     }
 
     /// Takes the first lane of which no living process is.

@@ -15,6 +15,7 @@ use piton_engine::process::{
     self, Liveness, ProcessEvent, ProcessExit, ProcessIdentity, ProcessLimits, ProcessProgram,
     ProcessSpec, ProgramCall, RunningProcess, StartError, StopReason, SurvivorEvidence,
 };
+use piton_engine::trust::Trusted;
 use tempfile::TempDir;
 
 /// Far longer than anything here takes.
@@ -35,7 +36,7 @@ fn unique(name: &str) -> String {
 fn shell(folder: &TempDir, line: &str) -> ProcessSpec {
     let mark = unique("attempt");
     ProcessSpec {
-        program: ProcessProgram::Shell(line.into()),
+        program: Trusted::of_test(ProcessProgram::Shell(line.into())),
         cwd: folder.path().into(),
         env: Vec::new(),
         stdin: String::new(),
@@ -251,10 +252,10 @@ fn a_child_that_never_reads_its_input_blocks_nobody() {
 fn what_cannot_start_is_said_and_leaves_nothing() {
     let folder = folder();
     let mut spec = shell(&folder, "true");
-    spec.program = ProcessProgram::Args {
+    spec.program = Trusted::of_test(ProcessProgram::Args {
         program: "no-such-program-anywhere".into(),
         args: Vec::new(),
-    };
+    });
     let error = process::start(spec.clone(), |_| {}).expect_err("no program");
     assert_eq!(error.to_string(), "cannot start `no-such-program-anywhere`");
     assert!(matches!(error, StartError::Program { .. }));
@@ -546,9 +547,9 @@ fn what_a_killed_piton_left_running_is_found_and_ended() {
         let spool = Spool::open(&place).expect("a spool");
         let running = process::start(
             ProcessSpec {
-                program: ProcessProgram::Shell(format!(
+                program: Trusted::of_test(ProcessProgram::Shell(format!(
                     "{DAEMON} trap '' TERM; env -i sh -c 'echo $$ > bare; exec sleep 300' & until [ -s bare ]; do sleep 0.01; done; echo ready; sleep 300"
-                )),
+                ))),
                 cwd: place.clone().into(),
                 env: Vec::new(),
                 stdin: "x".repeat(1 << 20),

@@ -15,6 +15,7 @@ use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
 use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
 use crate::project::inside::open_own_file;
+use crate::trust::TrustCheck;
 use crate::world::input::sha256;
 use crate::world::pause;
 
@@ -44,6 +45,8 @@ pub struct Pool {
     tables: RepositoryTables,
     /// What of the settings depends on no repository.
     usual: WorkspaceConfig,
+    /// Which commands of the project may be started.
+    pub(super) trust: TrustCheck,
 }
 
 impl Pool {
@@ -52,7 +55,11 @@ impl Pool {
     /// # Errors
     ///
     /// When the folder cannot be made.
-    pub fn open(project: &Project, settings: &WorkspaceConfig) -> Result<Self, LaneFault> {
+    pub fn open(
+        project: &Project,
+        settings: &WorkspaceConfig,
+        trust: &TrustCheck,
+    ) -> Result<Self, LaneFault> {
         let name = safe_folder_name(&project.root);
         let lanes = project.tree_folder();
         let key = sha256(lanes.as_os_str().as_encoded_bytes());
@@ -87,6 +94,7 @@ impl Pool {
             folder: fs::canonicalize(&folder).map_err(file_fault_at(&folder))?,
             name,
             repository: None,
+            trust: trust.clone(),
         })
     }
 
@@ -100,8 +108,9 @@ impl Pool {
         project: &Project,
         config: &Config,
         known: Option<&Repositories>,
+        trust: &TrustCheck,
     ) -> Result<Self, LaneFault> {
-        let pool = Self::open(project, &config.workspace)?;
+        let pool = Self::open(project, &config.workspace, trust)?;
         let own = table_of_own_repository(&config.repositories, known);
         Ok(Self {
             settings: pool.usual.for_repository(own),

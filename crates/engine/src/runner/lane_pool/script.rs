@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use piton_core::redact::Redactor;
+use piton_core::trust::{ExecutablePart, PartKind};
 
 use super::{Lane, LaneFault, Pool, file_fault_at};
 use crate::git::GitControl;
 use crate::process;
-use crate::process::{ProgramCall, StopReason};
+use crate::process::{ScriptCall, StopReason};
 use crate::project::inside::write_own_file;
 
 /// Of what a command printed so many lines are said where it failed.
@@ -30,6 +31,13 @@ impl LaneScript {
         match self {
             Self::Setup => "setup",
             Self::Teardown => "teardown",
+        }
+    }
+
+    fn part_kind(self) -> PartKind {
+        match self {
+            Self::Setup => PartKind::Setup,
+            Self::Teardown => PartKind::Teardown,
         }
     }
 }
@@ -86,10 +94,11 @@ impl Pool {
     ) -> Result<(), LaneFault> {
         let env = self.lane_environment(lane)?.variables;
         let env: Vec<(&str, &str)> = env.iter().map(|(name, to)| (&**name, &**to)).collect();
-        let output = process::run_call(&ProgramCall {
-            program: "sh",
+        let part = ExecutablePart::new(script.part_kind(), ".piton/config.toml", command);
+        let trusted = self.trust.admit_script(part)?;
+        let output = process::run_script(&ScriptCall {
             // One log, in the order in which it was printed.
-            args: &["-c".into(), format!("exec 2>&1\n{command}").into()],
+            script: &trusted.with_joined_output(),
             cwd: &lane.tree,
             input: &[],
             env: &env,

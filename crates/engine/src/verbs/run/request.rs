@@ -9,6 +9,7 @@ use super::super::compile::SprintPath;
 use super::plan_path::PlanPath;
 use crate::config::VerdictSource;
 use crate::project::Project;
+use crate::trust::TrustRequest;
 use crate::world::World;
 
 /// What `piton run` is asked for.
@@ -44,6 +45,8 @@ pub struct RunRequest {
     pub same_tree: bool,
     /// Work beside the runner that holds the run, in lanes of this process.
     pub join: bool,
+    /// Who answers where something that would be started is not trusted.
+    pub trust: TrustRequest,
 }
 
 /// What the lock on a plan is known by.

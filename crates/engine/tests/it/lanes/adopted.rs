@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use piton_engine::runner::lane_pool::{Lane, LaneStart};
+use piton_engine::trust::TrustCheck;
 
 use super::{Yard, files};
 use crate::repository::{git, write};
@@ -76,8 +77,12 @@ fn a_project_that_was_moved_keeps_its_lanes() {
     // Nothing lies there any more.
     drop(at);
     let project = super::project(&moved);
-    let pool =
-        piton_engine::runner::lane_pool::Pool::open(&project, &yard.settings).expect("opened");
+    let pool = piton_engine::runner::lane_pool::Pool::open(
+        &project,
+        &yard.settings,
+        &TrustCheck::of_test(),
+    )
+    .expect("opened");
     let lane = pool.acquire(|_, _| true).expect("there is one");
     let order = piton_engine::runner::lane_pool::LanePreparation {
         taken: &super::taking("one"),

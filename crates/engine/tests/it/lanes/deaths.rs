@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
 use piton_engine::runner::lane_pool::{LanePreparation, LaneRemoval, LaneStart, Pool};
+use piton_engine::trust::TrustCheck;
 
 use super::{Yard, files, project, taking};
 use crate::repository::{Caller, git, write};
@@ -35,7 +36,7 @@ fn child_that_works_in_a_lane() {
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
         return;
     };
-    let pool = Pool::open(&project(&root), &settings()).expect("opened");
+    let pool = Pool::open(&project(&root), &settings(), &TrustCheck::of_test()).expect("opened");
     let lane = pool.acquire(|_, _| true).expect("there is one more");
     if root.join("waits").exists() {
         fs::write(root.join(".piton/taken"), "").expect("written");

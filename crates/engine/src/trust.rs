@@ -1,0 +1,484 @@
+//! Which commands of a project may be started: those that somebody here trusts.
+//!
+//! A repository that was cloned may hold any command. What is executed of a project is
+//! the closed list of [`piton_core::trust`]; a person trusts each text once, and the
+//! register keeps that by project and content. [`Trusted`] is the door: a command can be
+//! started through it alone, and only [`TrustCheck`] makes one. Reading starts nothing
+//! and asks nothing. The design is `docs/design/0050-trust.md`.
+
+mod config_parts;
+mod edits;
+pub(crate) mod own_store;
+mod register;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use piton_core::trust::{ExecutablePart, PartKind, hash_of_parts, parts_of_run, without_repeats};
+use piton_core::{Command, DecisionKind, DecisionRow, Need, RunId, RunRow, Verb};
+
+use self::register::{Register, RegisterFault};
+use crate::agents::LaunchCommand;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::process::ProcessProgram;
+use crate::process::shell::quote_word;
+use crate::project::Project;
+use crate::session::Session;
+use crate::world::World;
+
+pub(crate) use self::config_parts::{config_parts, typed_agent};
+pub(crate) use self::edits::{trust_decided_edits, trust_edits_of_command};
+
+/// The hash of all parts that a script trusts.
+const TRUST_VARIABLE: &str = "PITON_TRUST";
+/// How a question about trust begins: by this it is found again.
+const QUESTION: &str = "this project would run what nobody here trusts yet: ";
+/// So much of a hash tells two questions apart.
+const SHORT_HASH: usize = 12;
+
+/// A command that may be started.
+///
+/// Made by [`TrustCheck`] alone: what starts something takes this, and no text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trusted<T>(T);
+
+impl<T> Trusted<T> {
+    /// The command.
+    pub fn as_inner(&self) -> &T {
+        &self.0
+    }
+
+    /// A command of a test.
+    #[cfg(any(test, feature = "failpoints"))]
+    pub fn of_test(command: T) -> Self {
+        Self(command)
+    }
+}
+
+impl Trusted<String> {
+    /// The same, with its errors where it prints all else.
+    pub(crate) fn with_joined_output(&self) -> Self {
+        Self(format!("exec 2>&1\n{}", self.0))
+    }
+}
+
+/// Who answers where something is not trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrustRequest {
+    /// Nobody: a person finds a question in the inbox.
+    #[default]
+    Inbox,
+    /// A person at a terminal, who is asked by the caller.
+    Terminal,
+    /// It was trusted with the command.
+    Given,
+}
+
+/// What is trusted of a project.
+#[derive(Clone)]
+pub struct TrustCheck(Arc<CheckState>);
+
+struct CheckState {
+    /// None where everything is trusted, for tests.
+    register: Option<Register>,
+    /// The root of the project, by no link.
+    root: String,
+    known: Mutex<KnownParts>,
+    /// The hash that a script gave.
+    given: Option<String>,
+}
+
+#[derive(Default)]
+struct KnownParts {
+    hashes: BTreeSet<String>,
+    /// Why nothing is known, where the register cannot be used.
+    fault: Option<RegisterFault>,
+    /// Whether the register knows the project.
+    has_project: bool,
+}
+
+impl fmt::Debug for TrustCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TrustCheck").field(&self.0.root).finish()
+    }
+}
+
+impl TrustCheck {
+    /// What the user of this world trusts of a project. A register that cannot be used
+    /// is no trust, and is reported where trust is needed.
+    #[must_use]
+    pub fn open(world: &World, project: &Project) -> Self {
+        let register = (!is_everything_trusted(world)).then(|| Register::of_world(world));
+        let check = Self(Arc::new(CheckState {
+            register,
+            root: root_of_project(project),
+            known: Mutex::default(),
+            given: world.var(TRUST_VARIABLE).map(str::to_owned),
+        }));
+        check.read_register();
+        check
+    }
+
+    /// One that trusts everything.
+    #[cfg(any(test, feature = "failpoints"))]
+    #[must_use]
+    pub fn of_test() -> Self {
+        Self(Arc::new(CheckState {
+            register: None,
+            root: String::new(),
+            known: Mutex::default(),
+            given: None,
+        }))
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, KnownParts> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read_register(&self) {
+        let Some(register) = &self.0.register else {
+            return;
+        };
+        let mut known = self.known();
+        match register.read_project(&self.0.root) {
+            Ok(lines) => {
+                known.has_project = !lines.is_empty();
+                known.fault = None;
+                known.hashes.extend(lines.into_iter().map(|line| line.part));
+            }
+            Err(fault) => known.fault = Some(fault),
+        }
+    }
+
+    fn is_trusted(&self, part: &ExecutablePart) -> bool {
+        self.0.register.is_none() || self.known().hashes.contains(&part.hash())
+    }
+
+    /// Those of the parts that are not trusted.
+    #[must_use]
+    pub fn untrusted(&self, parts: Vec<ExecutablePart>) -> Vec<ExecutablePart> {
+        let mut parts = without_repeats(parts);
+        parts.retain(|part| !self.is_trusted(part));
+        if parts.is_empty() {
+            return parts;
+        }
+        // A person may have trusted them while this process was at work.
+        self.read_register();
+        parts.retain(|part| !self.is_trusted(part));
+        parts
+    }
+
+    /// Trusts parts for as long as this process works.
+    pub(crate) fn allow(&self, parts: &[ExecutablePart]) {
+        let hashes = parts.iter().map(ExecutablePart::hash);
+        self.known().hashes.extend(hashes);
+    }
+
+    /// Trusts parts from now on.
+    ///
+    /// # Errors
+    ///
+    /// `trust.register` when that cannot be kept.
+    pub fn store(&self, world: &World, parts: &[ExecutablePart]) -> Result<(), Failure> {
+        let Some(register) = &self.0.register else {
+            return Ok(());
+        };
+        register
+            .append(&self.0.root, parts, world.now())
+            .map_err(RegisterFault::into_failure)?;
+        self.allow(parts);
+        Ok(())
+    }
+
+    /// Trusts nothing of the project any more; whether something was.
+    ///
+    /// # Errors
+    ///
+    /// `trust.register` when the register cannot be used.
+    pub fn forget(&self, world: &World) -> Result<usize, Failure> {
+        let Some(register) = &self.0.register else {
+            return Ok(0);
+        };
+        let gone = register
+            .forget(&self.0.root, world.now())
+            .map_err(RegisterFault::into_failure)?;
+        self.known().hashes.clear();
+        Ok(gone)
+    }
+
+    /// Where it is kept what is trusted; none in a test that trusts everything.
+    #[must_use]
+    pub fn register_path(&self) -> Option<PathBuf> {
+        let register = self.0.register.as_ref();
+        register.map(|register| register.path().to_owned())
+    }
+
+    /// Trusts what the runs of the project have executed here before there was trust:
+    /// once, where the register does not know the project.
+    pub(crate) fn adopt_earlier_runs(
+        &self,
+        session: Option<&Session<'_>>,
+        world: &World,
+    ) -> Result<(), Failure> {
+        let Some(register) = self
+            .0
+            .register
+            .as_ref()
+            .filter(|_| !self.known().has_project)
+        else {
+            return Ok(());
+        };
+        let mut parts = Vec::new();
+        if let Some(session) = session {
+            let mut runs = session.runs()?;
+            runs.retain(|row| row.invocation.invocations > 0);
+            let is_own = was_made_here(&session.project, &runs, world.now());
+            for row in runs.iter().filter(|_| is_own) {
+                let needs = [Need::Run(row.id), Need::Tree(row.id)];
+                parts.extend(parts_of_run(&session.load(&needs)?.tables, row.id));
+            }
+        }
+        let parts = without_repeats(parts);
+        // What cannot be kept would be adopted again and again, with what came since.
+        if register
+            .note_project(&self.0.root, &parts, world.now())
+            .is_ok()
+        {
+            self.allow(&parts);
+        }
+        self.known().has_project = true;
+        Ok(())
+    }
+
+    /// Refuses to go on where a part is not trusted, and asks for it as the caller wants.
+    ///
+    /// # Errors
+    ///
+    /// `trust.needed`; `trust.register` where the register cannot be used.
+    pub(crate) fn require(
+        &self,
+        world: &World,
+        parts: Vec<ExecutablePart>,
+        request: TrustRequest,
+        ask: impl FnOnce(&[ExecutablePart]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let parts = self.untrusted(parts);
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let hash = hash_of_parts(&parts);
+        if self.0.given.as_ref() == Some(&hash) {
+            self.allow(&parts);
+            return Ok(());
+        }
+        if request == TrustRequest::Given {
+            if let Err(failure) = self.store(world, &parts) {
+                world.warn(format!("{failure}; it is trusted this time alone"));
+                self.allow(&parts);
+            }
+            return Ok(());
+        }
+        if let Some(fault) = self.known().fault.clone() {
+            return Err(fault.into_failure());
+        }
+        if request == TrustRequest::Inbox {
+            ask(&parts)?;
+        }
+        Err(trust_needed_failure(&parts))
+    }
+
+    /// A script that may be started.
+    ///
+    /// # Errors
+    ///
+    /// `trust.needed` where it is not trusted.
+    pub(crate) fn admit_script(&self, part: ExecutablePart) -> Result<Trusted<String>, Failure> {
+        let text = part.text.clone();
+        self.refuse_untrusted(vec![part])?;
+        Ok(Trusted(text))
+    }
+
+    /// The same, for a process that is followed.
+    pub(crate) fn admit_gate(
+        &self,
+        part: ExecutablePart,
+    ) -> Result<Trusted<ProcessProgram>, Failure> {
+        let Trusted(text) = self.admit_script(part)?;
+        Ok(Trusted(ProcessProgram::Shell(text)))
+    }
+
+    /// The program of the agent `name`, with `more` that it is started with.
+    ///
+    /// # Errors
+    ///
+    /// `trust.needed` where something of it is not trusted.
+    pub(crate) fn admit_agent(
+        &self,
+        config: &Config,
+        name: &str,
+        launch: &LaunchCommand,
+        more: Option<ExecutablePart>,
+    ) -> Result<Trusted<ProcessProgram>, Failure> {
+        let parts = config_parts::agent_parts(config, name);
+        self.refuse_untrusted(parts.into_iter().chain(more).collect())?;
+        Ok(Trusted(launch.program.clone()))
+    }
+
+    fn refuse_untrusted(&self, parts: Vec<ExecutablePart>) -> Result<(), Failure> {
+        let parts = self.untrusted(parts);
+        if parts.is_empty() {
+            Ok(())
+        } else {
+            Err(trust_needed_failure(&parts))
+        }
+    }
+}
+
+/// The root of a project, by no link: under this name the register knows it.
+fn root_of_project(project: &Project) -> String {
+    let root = std::fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
+    root.to_string_lossy().into_owned()
+}
+
+/// Whether the store of a project was made on this machine, and what its runs say of
+/// their beginnings lies between that and now. Of a folder that came from elsewhere with
+/// its store it does not: what its journal says to have run here may never have.
+fn was_made_here(project: &Project, runs: &[RunRow], now: Timestamp) -> bool {
+    let made = std::fs::metadata(project.home.join("journal.db")).and_then(|found| found.created());
+    let Some(made) = made.ok().and_then(|made| Timestamp::try_from(made).ok()) else {
+        return false;
+    };
+    // The store is made a moment after the time that its first command goes by.
+    let made = made.saturating_sub(SignedDuration::from_secs(2));
+    let made = made.unwrap_or(Timestamp::MIN);
+    runs.iter()
+        .all(|run| (made..=now).contains(&run.created_at))
+}
+
+/// Whether everything is trusted: for tests, in builds that are for them.
+#[cfg(any(test, feature = "failpoints"))]
+fn is_everything_trusted(world: &World) -> bool {
+    world.var("PITON_TEST_TRUST") == Some("all")
+}
+
+/// Whether everything is trusted: never in this build.
+#[cfg(not(any(test, feature = "failpoints")))]
+fn is_everything_trusted(_world: &World) -> bool {
+    false
+}
+
+fn trust_needed_failure(parts: &[ExecutablePart]) -> Failure {
+    let what = match parts {
+        [one] => format!(
+            "{} of {} is not trusted here, and was not started",
+            describe_kind(one.kind),
+            one.source
+        ),
+        several => format!(
+            "{} commands of this project are not trusted here, and none was started",
+            several.len()
+        ),
+    };
+    Failure::new("trust.needed", what).with_hint(
+        "look at what would run with `piton trust --show`, then trust it with `piton trust`",
+    )
+}
+
+/// What a part is, in a few words.
+#[must_use]
+pub fn describe_kind(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::AgentCommand => "the command of an agent",
+        PartKind::AgentArguments => "the arguments of an agent",
+        PartKind::AgentEnvironment => "the environment of an agent",
+        PartKind::AgentPermissions => "the permissions of an agent",
+        PartKind::Notify => "the command of [notify]",
+        PartKind::Setup => "the setup of lanes",
+        PartKind::Teardown => "the teardown of lanes",
+        PartKind::Wait => "a command that is waited for",
+        PartKind::Check => "a check",
+        PartKind::Hook => "a hook",
+    }
+}
+
+/// A command about the trust of a plan, as it is typed; without one of the project.
+fn typed_trust(plan: Option<&str>, flag: &str) -> String {
+    let plan = plan.map_or_else(String::new, |plan| format!(" {}", quote_word(plan)));
+    format!("`piton trust{plan}{flag}`")
+}
+
+/// The same failure, which names the plan that was meant.
+pub(crate) fn name_plan(failure: Failure, plan: Option<&str>) -> Failure {
+    if failure.code != "trust.needed" || plan.is_none() {
+        return failure;
+    }
+    let (show, trust) = (typed_trust(plan, " --show"), typed_trust(plan, ""));
+    failure.with_hint(format!(
+        "look at what would run with {show}, then trust it with {trust}"
+    ))
+}
+
+/// Asks a person in the inbox, once; a question about another list is settled.
+///
+/// # Errors
+///
+/// When the store fails.
+pub(crate) fn ask_in_inbox(
+    session: &Session<'_>,
+    plan: Option<&str>,
+    parts: &[ExecutablePart],
+) -> Result<(), Failure> {
+    let hash = hash_of_parts(parts);
+    let short = &hash[..SHORT_HASH];
+    let count = match parts.len() {
+        1 => "1 command".to_owned(),
+        count => format!("{count} commands"),
+    };
+    let question = format!("{QUESTION}{count} ({short})");
+    let kinds: BTreeSet<String> = parts
+        .iter()
+        .map(|part| format!("{} of {}", describe_kind(part.kind), part.source))
+        .collect();
+    let mut details: Vec<String> = kinds.into_iter().take(10).collect();
+    let (show, trust) = (typed_trust(plan, " --show"), typed_trust(plan, ""));
+    details.push(format!(
+        "look at it with {show}, trust it with {trust}, then run again"
+    ));
+    settle_questions(session, Some(&question))?;
+    session.execute_command(&Command::AskPerson {
+        run: RunId::PROJECT,
+        node: None,
+        question,
+        details: Some(details.join("\n")),
+    })?;
+    Ok(())
+}
+
+/// Settles what is asked about trust, but for the question that is still asked.
+///
+/// # Errors
+///
+/// When the store fails.
+pub(crate) fn settle_questions(session: &Session<'_>, but: Option<&str>) -> Result<(), Failure> {
+    let rows = session.load(&[Need::OpenDecisions(Some(RunId::PROJECT))])?;
+    let is_answered = |row: &&DecisionRow| {
+        row.kind == DecisionKind::Question
+            && row.question.starts_with(QUESTION)
+            && but != Some(row.question.as_str())
+    };
+    let open = rows.tables.open_decisions(RunId::PROJECT);
+    let answered: Vec<DecisionRow> = open.filter(is_answered).cloned().collect();
+    for row in answered {
+        session.execute_command(&Command::Decide {
+            decision: row.id,
+            run: row.run,
+            verb: Verb::Skip,
+            why: Some("it was answered with `piton trust`".to_owned()),
+        })?;
+    }
+    Ok(())
+}

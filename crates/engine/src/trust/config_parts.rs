@@ -1,0 +1,103 @@
+//! The parts of the configuration that can be executed.
+
+use piton_core::trust::{ExecutablePart, PartKind};
+
+use crate::agents::program_table;
+use crate::agents::settings::{AgentTable, Permissions};
+use crate::config::Config;
+
+/// The agent that a person typed: it is trusted by that.
+pub(crate) fn typed_agent(name: &str) -> ExecutablePart {
+    ExecutablePart::of_setting(PartKind::AgentCommand, "agent.use", name)
+}
+
+/// The parts of a configuration, given the name of the agent that is to work.
+pub(crate) fn config_parts(config: &Config, agent: Option<&str>) -> Vec<ExecutablePart> {
+    let mut parts = match agent {
+        Some(name) => agent_parts(config, name),
+        None => Vec::new(),
+    };
+    let setting = |kind, text: Option<&str>| {
+        let text = text.filter(|text| !text.trim().is_empty());
+        text.map(|text| ExecutablePart::new(kind, ".piton/config.toml", text))
+    };
+    parts.extend(setting(PartKind::Notify, config.notify.command()));
+    let workspace = &config.workspace;
+    parts.extend(setting(PartKind::Setup, workspace.setup.as_deref()));
+    parts.extend(setting(PartKind::Teardown, workspace.teardown.as_deref()));
+    parts.extend(setting(PartKind::Check, config.merge.check.as_deref()));
+    parts.extend(setting(PartKind::Check, config.claims.check_script()));
+    for table in config.repositories.values() {
+        parts.extend(setting(PartKind::Check, table.check.as_deref()));
+        parts.extend(setting(PartKind::Setup, table.setup.as_deref()));
+        parts.extend(setting(PartKind::Teardown, table.teardown.as_deref()));
+    }
+    parts
+}
+
+/// What the configuration says of how the agent of this name is started. A program that
+/// piton knows, and of which the configuration says nothing, has no part.
+pub(super) fn agent_parts(config: &Config, name: &str) -> Vec<ExecutablePart> {
+    if let Some(table) = config.agents.get(name) {
+        return table_parts(name, table);
+    }
+    let command = config.agent.commands.get(name);
+    if let Some(command) = command.filter(|_| !name.starts_with("sh:")) {
+        let named = format!("agent.commands.{name}");
+        let kind = PartKind::AgentCommand;
+        return vec![ExecutablePart::of_setting(kind, &named, command)];
+    }
+    match program_table::find_program(name) {
+        Some(_) => Vec::new(),
+        None => vec![typed_agent(name)],
+    }
+}
+
+fn table_parts(name: &str, table: &AgentTable) -> Vec<ExecutablePart> {
+    use PartKind::{AgentArguments, AgentCommand, AgentEnvironment, AgentPermissions};
+    let permissions = match table.permissions {
+        Permissions::Default => None,
+        Permissions::Edits => Some("edits"),
+        Permissions::Plan => Some("plan"),
+        Permissions::Bypass => Some("bypass"),
+    };
+    // An empty list says nothing.
+    let list = |words: &[String]| (!words.is_empty()).then(|| words.join("\n"));
+    let text = |text: &Option<String>| text.clone();
+    let settings = [
+        (AgentCommand, "program", text(&table.program)),
+        (AgentArguments, "args", list(&table.args)),
+        (AgentArguments, "model-flag", text(&table.model_flag)),
+        (AgentArguments, "session-flag", text(&table.session_flag)),
+        (AgentArguments, "resume-flag", text(&table.resume_flag)),
+        (
+            AgentPermissions,
+            "permissions",
+            permissions.map(str::to_owned),
+        ),
+        (
+            AgentPermissions,
+            "allowed-tools",
+            list(&table.allowed_tools),
+        ),
+    ];
+    let part = |kind, key: &str, text: &str| {
+        ExecutablePart::of_setting(kind, &format!("agents.{name}.{key}"), text)
+    };
+    let settings = settings.into_iter();
+    let mut parts: Vec<ExecutablePart> = settings
+        .filter_map(|(kind, key, text)| Some(part(kind, key, &text?)))
+        .collect();
+    // A table under a name of its own may stand for a program that piton knows.
+    if let Some(adapter) = &table.adapter
+        && adapter.as_str() != name
+    {
+        parts.push(part(AgentCommand, "adapter", adapter.as_str()));
+    }
+    let variables = table.env.iter();
+    parts.extend(
+        variables
+            .map(|(variable, value)| part(AgentEnvironment, &format!("env.{variable}"), value)),
+    );
+    parts
+}

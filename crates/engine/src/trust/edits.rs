@@ -1,0 +1,96 @@
+//! What a person's edits bring is trusted: they are that person's word.
+//!
+//! An edit of a plan's file is a person's where no agent of the project was at work when
+//! it was taken in ([`EditAuthor`]), and where git does not have it: what came with a pull
+//! is somebody else's.
+
+use piton_core::command::EditAuthor;
+use piton_core::trust::{ExecutablePart, parts_of_edits, parts_of_plan};
+use piton_core::{Command, DecisionRow, Need, RunId};
+use piton_formats::plan_format::{PlanContext, PlanName};
+use piton_formats::problem::SourceText;
+use piton_formats::registry::plan_format;
+
+use super::TrustCheck;
+use crate::git;
+use crate::session::Session;
+
+/// Trusts what a command brought that was carried out, where a person gave or wrote it.
+/// What cannot be kept is asked about later.
+pub(crate) fn trust_edits_of_command(session: &Session<'_>, command: &Command) {
+    let Command::TakeEdits {
+        run,
+        file,
+        edits,
+        word,
+        ..
+    } = command
+    else {
+        return;
+    };
+    let is_read = match word {
+        EditAuthor::Hand { .. } => true,
+        EditAuthor::Person { .. } | EditAuthor::Typed { .. } => false,
+        EditAuthor::File | EditAuthor::Piton | EditAuthor::MaybeAgent { .. } => return,
+    };
+    let world = session.world;
+    let parts = parts_of_edits(file, edits);
+    if parts.is_empty() || world.agent().is_some() {
+        return;
+    }
+    let trust = TrustCheck::open(world, &session.project);
+    let mut parts = trust.untrusted(parts);
+    if is_read && !parts.is_empty() {
+        let Some(committed) = committed_parts(session, *run, file) else {
+            return;
+        };
+        parts.retain(|part| committed.iter().all(|other| other.hash() != part.hash()));
+    }
+    if !parts.is_empty() {
+        store_parts(session, &parts);
+    }
+}
+
+/// Trusts what edits bring that a person was asked about, and has let hold.
+pub(crate) fn trust_decided_edits(session: &Session<'_>, row: &DecisionRow) {
+    let source = row.file.as_deref().unwrap_or_default();
+    let parts = parts_of_edits(source, &row.edits);
+    if !parts.is_empty() && session.world.agent().is_none() {
+        store_parts(session, &parts);
+    }
+}
+
+fn store_parts(session: &Session<'_>, parts: &[ExecutablePart]) {
+    let trust = TrustCheck::open(session.world, &session.project);
+    if let Err(failure) = trust.store(session.world, parts) {
+        tracing::warn!(%failure, "a person's edit is not kept as trusted");
+    }
+}
+
+/// The parts of a plan's file as git has it; none of a file that it does not have. None
+/// where that cannot be said.
+fn committed_parts(session: &Session<'_>, run: RunId, file: &str) -> Option<Vec<ExecutablePart>> {
+    let project = &session.project;
+    let path = project.path_in_work_tree(file).filter(|_| project.in_git);
+    let text = match path {
+        Some(path) => git::stored_text(&project.work_tree, "HEAD", &path).ok()?,
+        None => None,
+    };
+    let Some(text) = text else {
+        return Some(Vec::new());
+    };
+    let rows = session.load(&[Need::Run(run)]).ok()?;
+    let row = rows.tables.run(run)?;
+    let format = plan_format(&row.plan.face)?;
+    let text = SourceText {
+        name: file,
+        text: &text,
+    };
+    let context = PlanContext {
+        run,
+        name: PlanName::Own(&row.name),
+        source: &row.plan.source,
+    };
+    let (plan, _) = (format.read)(text, context);
+    Some(parts_of_plan(&plan?))
+}

@@ -1,0 +1,161 @@
+//! `piton trust` and `piton untrust`: what of a project may be executed here.
+
+use piton_core::Need;
+use piton_core::trust::{ExecutablePart, PartKind, hash_of_parts, parts_of_run};
+use serde::Serialize;
+
+use super::run::{RunRequest, untrusted_parts};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::project::Project;
+use crate::session::{Session, open_runs};
+use crate::trust::{self, TrustCheck, settle_questions};
+use crate::world::World;
+
+/// Something that would be executed.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartView {
+    /// What it does.
+    pub kind: PartKind,
+    /// The setting, or the kind.
+    pub name: String,
+    /// Where it stands first.
+    pub source: String,
+    /// What would be executed, without secrets.
+    pub text: String,
+    /// By what it is known.
+    pub hash: String,
+}
+
+/// What is not trusted yet of a project, or was not before.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrustReport {
+    /// The root of the project.
+    pub project: String,
+    /// The parts.
+    pub parts: Vec<PartView>,
+    /// What `PITON_TRUST` has to be for all of them; none where there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Whether they are trusted from now on.
+    pub done: bool,
+}
+
+crate::name_schema!(TrustReport, "piton.trust/1");
+
+/// What is trusted no longer.
+#[derive(Clone, Debug, Serialize)]
+pub struct UntrustReport {
+    /// The root of the project.
+    pub project: String,
+    /// How many parts were trusted.
+    pub forgotten: usize,
+}
+
+crate::name_schema!(UntrustReport, "piton.untrust/1");
+
+/// What would be executed and is not trusted: of a run that is asked for like this, or,
+/// where no plan is meant, of the configuration and of the runs that are not over.
+/// Writes nothing.
+///
+/// # Errors
+///
+/// When the plan that is named, the configuration or the store cannot be read.
+pub fn survey(world: &World, request: &RunRequest) -> Result<TrustReport, Failure> {
+    let (project, parts) = collect_parts(world, request)?;
+    Ok(report(world, &project, &parts))
+}
+
+/// Trusts what [`survey`] shows.
+///
+/// # Errors
+///
+/// As [`survey`]; `trust.register` when it cannot be kept.
+pub fn trust(world: &World, request: &RunRequest) -> Result<TrustReport, Failure> {
+    let (project, parts) = collect_parts(world, request)?;
+    TrustCheck::open(world, &project).store(world, &parts)?;
+    if let Some(session) = Session::open_writable(world, &project.root)? {
+        settle_questions(&session, None)?;
+    }
+    Ok(TrustReport {
+        done: true,
+        ..report(world, &project, &parts)
+    })
+}
+
+/// Trusts what was shown to a person, who said yes: the list of this hash, and no other.
+///
+/// # Errors
+///
+/// `trust.needed` where it has become another list since; as [`trust`].
+pub fn trust_shown(
+    world: &World,
+    request: &RunRequest,
+    shown: Option<&str>,
+) -> Result<(), Failure> {
+    let (project, parts) = collect_parts(world, request)?;
+    if shown != Some(hash_of_parts(&parts).as_str()) {
+        let what = "the commands of this project changed while you looked at them";
+        return Err(Failure::new("trust.needed", what)
+            .with_hint("look at what would run now with `piton trust --show`"));
+    }
+    TrustCheck::open(world, &project).store(world, &parts)
+}
+
+/// Trusts nothing of the project any more.
+///
+/// # Errors
+///
+/// `trust.register` when the register cannot be read or written.
+pub fn untrust(world: &World) -> Result<UntrustReport, Failure> {
+    let project = Project::find(world, &world.cwd);
+    let forgotten = TrustCheck::open(world, &project).forget(world)?;
+    Ok(UntrustReport {
+        project: project.root.display().to_string(),
+        forgotten,
+    })
+}
+
+fn report(world: &World, project: &Project, parts: &[ExecutablePart]) -> TrustReport {
+    let redactor = world.redactor();
+    let view = |part: &ExecutablePart| PartView {
+        kind: part.kind,
+        name: part.name.clone(),
+        source: part.source.clone(),
+        text: redactor.redact(&part.text).into_owned(),
+        hash: part.hash(),
+    };
+    TrustReport {
+        project: project.root.display().to_string(),
+        parts: parts.iter().map(view).collect(),
+        hash: (!parts.is_empty()).then(|| hash_of_parts(parts)),
+        done: false,
+    }
+}
+
+fn collect_parts(
+    world: &World,
+    request: &RunRequest,
+) -> Result<(Project, Vec<ExecutablePart>), Failure> {
+    match untrusted_parts(world, request) {
+        Ok(found) => Ok(found),
+        // No plan is meant: what the project executes whatever it runs.
+        Err(_) if request.plan.is_none() => parts_of_project(world),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn parts_of_project(world: &World) -> Result<(Project, Vec<ExecutablePart>), Failure> {
+    let project = Project::find(world, &world.cwd);
+    let config = Config::load(&project)?;
+    let mut parts = trust::config_parts(&config, config.agent.use_.as_deref());
+    if let Some(session) = Session::open_read_only(world, &project.root)? {
+        let runs = session.runs()?;
+        for row in open_runs(&runs) {
+            let needs = [Need::Run(row.id), Need::Tree(row.id)];
+            parts.extend(parts_of_run(&session.load(&needs)?.tables, row.id));
+        }
+    }
+    let parts = TrustCheck::open(world, &project).untrusted(parts);
+    Ok((project, parts))
+}
