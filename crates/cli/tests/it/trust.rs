@@ -529,10 +529,7 @@ fn a_hash_trusts_what_it_was_printed_for_and_nothing_else() {
 #[test]
 fn what_changed_is_asked_about_again_and_alone() {
     let stranger = Stranger::new();
-    config(
-        &stranger,
-        &format!("[notify]\ncommand = '{}'\n", stranger.touch()),
-    );
+    config(&stranger, "[notify]\ncommand = 'true'\n");
     stranger.scratch.write("prd.json", &list("true"));
     stranger.commit();
     let said = stranger.piton(&["trust", "prd.json"]);
@@ -736,9 +733,9 @@ fn an_agent_trusts_nothing() {
         .iter()
         .map(|(name, line)| format!("{line} >{name}.out 2>&1\n"))
         .collect();
-    stranger
-        .scratch
-        .agent(&format!("cat >/dev/null; echo built >>built\n{lines}"));
+    stranger.scratch.agent(&format!(
+        "cat >/dev/null; echo built >>built\n{lines}exit 0"
+    ));
     stranger.commit();
     let args = run_list(&["--trust"]);
     let mut command = stranger.command(&args.iter().map(String::as_str).collect::<Vec<_>>());
@@ -864,7 +861,11 @@ fn a_project_that_was_copied_with_its_journal_is_asked_about() {
 
 #[test]
 fn a_person_at_a_terminal_is_asked_once() {
-    let stranger = with_check();
+    let stranger = Stranger::new();
+    // The shell of a terminal has the folder in a variable, and a plan may name none.
+    let touch = format!("touch {CANARY}");
+    stranger.scratch.write("prd.json", &list(&touch));
+    stranger.commit();
     let piton = env!("CARGO_BIN_EXE_piton");
     let args = run_list(&[]).join(" ");
     let typed = |answer: &str| {
@@ -903,7 +904,7 @@ fn a_person_at_a_terminal_is_asked_once() {
         said.out,
         said.err
     );
-    assert!(said.out.contains(&stranger.touch()), "{}", said.out);
+    assert!(said.out.contains(&touch), "{}", said.out);
     assert!(!stranger.has_run());
     let said = typed("y").expect("it is there");
     assert!(stranger.has_run(), "{}{}", said.out, said.err);

@@ -63,6 +63,7 @@ use crate::runner::run_standing::{RunStanding, exit_of_run};
 use crate::runner::run_worktrees::{self, CleanupOccasion};
 use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
 use crate::session::{self, Session, open_runs, replacing_run};
+use crate::trust::own_store::refuse_tracked_store;
 use crate::trust::{self, TrustCheck};
 use crate::verbs::account::Account;
 use crate::verbs::item_view::{ItemView, Viewer};
@@ -154,6 +155,8 @@ pub fn run(
     if remembered.request.dry_run {
         return work_on_plan(world, &asked, tell);
     }
+    // What a journal says that came with the repository is no trust.
+    refuse_tracked_store(world, &target.project)?;
     let known = Session::open_read_only(world, &target.project.root)?;
     trust.adopt_earlier_runs(known.as_ref(), world)?;
     drop(known);
