@@ -1,7 +1,7 @@
 //! What of a project can be executed, and by what it is known: its content.
 //!
 //! The closed list of such parts is [`PartKind`]. Who trusts which of them is no part of
-//! the journal, and is kept by `piton_engine::trust`. No I/O.
+//! the journal, and is kept by `piton_engine::config::trust`. No I/O.
 
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fs;
 
 use piton_engine::config::VerdictSource;
-use piton_engine::trust::TrustRequest;
+use piton_engine::config::trust::TrustRequest;
 use piton_engine::verbs::run::{self, RunAnswer, RunRequest};
 use piton_engine::world::World;
 use piton_engine::{CommandExit, Notice};

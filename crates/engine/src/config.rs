@@ -8,6 +8,7 @@ mod pull_requests;
 pub mod repositories;
 mod requests;
 mod roles;
+pub mod trust;
 mod workspace;
 
 use std::collections::BTreeMap;

@@ -41,7 +41,6 @@ pub mod process;
 pub mod project;
 pub mod runner;
 pub mod session;
-pub mod trust;
 pub mod verbs;
 pub mod world;
 

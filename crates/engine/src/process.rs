@@ -29,6 +29,7 @@ mod orphans;
 pub mod shell;
 mod survivors;
 mod table;
+mod trusted;
 mod watch;
 
 use std::ffi::{OsStr, OsString};
@@ -42,7 +43,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::failpoint;
-use crate::trust::Trusted;
 
 pub use self::ancestors::{Ancestor, list_ancestors};
 pub use self::call::{
@@ -57,6 +57,7 @@ pub use self::survivors::{
     find_survivors,
 };
 pub use self::table::MARK;
+pub use self::trusted::Trusted;
 use self::watch::Leftovers;
 pub use self::watch::RunningProcess;
 

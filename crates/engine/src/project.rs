@@ -6,6 +6,7 @@
 pub(crate) mod inside;
 pub(crate) mod journal_place;
 pub(crate) mod relocation;
+pub(crate) mod own_store;
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -38,6 +38,7 @@ mod spending;
 mod stoppable_threads;
 pub(crate) mod target_branch;
 mod target_files;
+pub(crate) mod trust_questions;
 mod trusting;
 mod unmerged;
 mod verdict;

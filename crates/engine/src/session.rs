@@ -1,5 +1,7 @@
 //! One process at work in one project: its store, and how runs are named.
 
+pub(crate) mod person_edits;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,15 +15,15 @@ use piton_store::{
     Clock, CommitError, CommitOutcome, Store, StoreAccess, StoreOptions, SystemClock,
 };
 
+use self::person_edits::trust_edits_of_command;
 use crate::failure::Failure;
 use crate::git;
 use crate::git::worktree;
 use crate::native_files::plan_file_owner::run_of_file;
 use crate::project::Project;
+use crate::project::own_store::refuse_tracked_store;
 use crate::runner::lane_pool;
 use crate::runner::run_lock;
-use crate::trust::own_store::refuse_tracked_store;
-use crate::trust::trust_edits_of_command;
 use crate::world::World;
 
 /// A store that does not answer is asked again so often before it is given up.
@@ -89,7 +91,7 @@ impl<'w> Session<'w> {
         }
         if access == StoreAccess::ReadWrite {
             world.check_write_allowed(&project)?;
-            refuse_tracked_store(world, &project)?;
+            refuse_tracked_store(&project)?;
         }
         project.check_home()?;
         if access == StoreAccess::ReadWrite {
@@ -151,7 +153,7 @@ impl<'w> Session<'w> {
         told: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
         world.check_write_allowed(&project)?;
-        refuse_tracked_store(world, &project)?;
+        refuse_tracked_store(&project)?;
         project.create()?;
         let address = project.store_address()?;
         let made = address.create_if_missing(naming_of_project(world, &project))?;

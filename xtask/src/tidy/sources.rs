@@ -22,6 +22,9 @@ const PRINTERS: [&str; 7] = [
     "error.print()",
 ];
 
+/// The check of trust.
+const TRUST: &str = "crates/engine/src/config/trust.rs";
+
 /// What names a shell in the engine: two take a text that is trusted, and the third is the
 /// command line of an agent, which is trusted before it is started.
 const SHELLS: [&str; 3] = [
@@ -135,7 +138,10 @@ fn second_shell(file: &Text) -> Vec<Finding> {
     if !file.path.starts_with("crates/engine/src/") || SHELLS.contains(&file.path.as_str()) {
         return Vec::new();
     }
-    let found = shipped_lines(&file.text).filter(|(_, line)| line.contains("\"sh\""));
+    let is_check = file.path == TRUST;
+    let found = shipped_lines(&file.text).filter(|(_, line)| {
+        line.contains("\"sh\"") || (line.contains("::of_checked(") && !is_check)
+    });
     let what = "a shell is started with what is `Trusted`: see `process::run_script`";
     found
         .map(|(offset, _)| Finding::at(file, offset, what))
@@ -240,6 +246,13 @@ mod tests {
         assert_eq!(found("crates/engine/src/runner/waits.rs"), 1);
         assert_eq!(found("crates/engine/src/process/call.rs"), 0);
         assert_eq!(found("crates/simkit/src/repo.rs"), 0);
+        let made = source(
+            "crates/engine/src/runner/gate.rs",
+            "Trusted::of_checked(text)\n",
+        );
+        assert_eq!(second_shell(&made).len(), 1);
+        let made = source(TRUST, "Trusted::of_checked(text)\n");
+        assert_eq!(second_shell(&made).len(), 0);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(crate) struct UntrustArgs {}
 impl TypedCommand for TrustArgs {
     const ABOUT: &'static str = "Trust the commands that a project wants to run";
     const AFTER_HELP: &'static str = "A repository that was cloned may hold any command. Before piton starts one that comes from the
-configuration or from a plan, somebody has to trust it: once, by its text. What you type
+configuration or from a plan, a person has to trust it: once, by its text. What you type
 yourself, as with --agent, is not asked about.
 
 Examples:

@@ -12,9 +12,8 @@ use super::orphans::OWN;
 use super::watch::{self, Leftovers, WatchSpec};
 use super::{
     MARK, ProcessEvent, ProcessExit, ProcessLimits, RunningProcess, StartError, StopReason,
-    build_command,
+    Trusted, build_command,
 };
-use crate::trust::Trusted;
 
 /// What runs the scripts of a project.
 const SHELL: &str = "sh";

@@ -19,6 +19,7 @@ use piton_core::{Node, Outcome, Stage};
 use super::active_work::{ActiveGate, WorkPurpose};
 use super::runner_state::Runner;
 use crate::agents::spool;
+use crate::config::trust::TrustCheck;
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
@@ -26,7 +27,6 @@ use crate::lies::EvidenceRule;
 use crate::memory::preparation::unconfirmed_policy;
 use crate::memory::recovery::IncompleteAttempt;
 use crate::process::{ProcessExit, ProcessLimits, ProcessSpec, StopReason};
-use crate::trust::TrustCheck;
 
 /// A gate whose process is gone.
 pub(super) struct EndedGate<'e> {

@@ -21,16 +21,17 @@ use piton_core::{Actor, CallerFacts, Command, Event, HolderLiveness, Need};
 
 use self::message::NotificationMessage;
 use crate::config::NotifyConfig;
+use crate::config::trust::TrustCheck;
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
+use crate::process::Trusted;
 use crate::process::{self, CallOutput, ScriptCall, StopHandle, StopReason};
 use crate::project::Project;
 use crate::project::inside::open_own_file;
 use crate::runner::run_facts::owner_name;
 use crate::runner::signals::SignalListener;
 use crate::session::Session;
-use crate::trust::{TrustCheck, Trusted};
 use crate::verbs::open_questions::open_questions;
 use crate::world::{self, World};
 

@@ -27,6 +27,7 @@ use super::lanes::failure_of_lane;
 use super::run_facts::commit_mark;
 use super::runner_state::Runner;
 use super::target_branch::{refuse_checked_out, target_moved_failure};
+use crate::config::trust::TrustCheck;
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
@@ -38,7 +39,6 @@ use crate::process::{ProcessExit, ProcessLimits, ProcessSpec};
 use crate::runner::lane_pool::{
     Lane, LaneOccupant, LanePreparation, LaneStart, Pool, PreparedLane, QUEUE,
 };
-use crate::trust::TrustCheck;
 
 /// A plan file with the mark of a unit, made of the version at a commit.
 struct MarkedPlanFile {

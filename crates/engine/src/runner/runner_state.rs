@@ -26,6 +26,7 @@ use crate::agents::Agent;
 use crate::agents::prices::Prices;
 use crate::agents::prompt::PromptTemplates;
 use crate::agents::spool::Spool;
+use crate::config::trust::TrustCheck;
 use crate::config::{Config, VerdictSource};
 use crate::failure::Failure;
 use crate::git::worktree::RunWorktree;
@@ -33,7 +34,6 @@ use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync::AskedFileFingerprints;
 use crate::process::{ProcessExit, ProcessLimits};
 use crate::session::Session;
-use crate::trust::TrustCheck;
 
 /// How often the runner looks for events of others while it waits.
 pub(super) const TICK: SignedDuration = SignedDuration::from_millis(150);

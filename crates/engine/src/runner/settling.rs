@@ -18,10 +18,10 @@ use super::runner_state::{RunAim, RunnerJob};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
 use crate::config::Config;
+use crate::config::trust::TrustCheck;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::session::Session;
-use crate::trust::TrustCheck;
 use crate::world;
 
 /// Clears up after the dead runner of a run that is not to be run now: it is

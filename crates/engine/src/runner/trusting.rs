@@ -5,8 +5,9 @@ use piton_core::trust::{ExecutablePart, part_of_hook};
 use piton_core::{ItemRow, Role};
 
 use super::runner_state::Runner;
+use super::trust_questions::ask_in_inbox;
+use crate::config::trust::{TrustCheck, name_plan};
 use crate::failure::Failure;
-use crate::trust::{TrustCheck, ask_in_inbox, name_plan};
 
 impl Runner<'_, '_> {
     /// What may be started of a part; else a person is asked in the inbox.
@@ -22,7 +23,7 @@ impl Runner<'_, '_> {
     /// The refusal of parts, of which a person is asked.
     pub(super) fn ask_for_trust(&self, parts: Vec<ExecutablePart>, failure: Failure) -> Failure {
         if let Err(fault) = ask_in_inbox(self.session, Some(&self.row.name), &parts) {
-            tracing::warn!(%fault, "nobody could be asked for trust");
+            tracing::warn!(%fault, "the question about trust could not be asked");
         }
         name_plan(failure, Some(&self.row.name))
     }

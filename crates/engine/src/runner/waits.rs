@@ -13,11 +13,12 @@ use piton_core::wait::Wait;
 use piton_core::{ItemRow, Node, RunId, Tables};
 
 use super::runner_state::{Runner, RunnerMessage};
+use crate::config::trust::TrustCheck;
 use crate::failpoint;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
+use crate::process::Trusted;
 use crate::process::{self, CallOutput, ScriptCall, StopHandle};
-use crate::trust::{TrustCheck, Trusted};
 
 /// How long a command may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -12,6 +12,7 @@ use super::NoticeSink;
 use super::land::{is_commit_landed, record_landed_run};
 use super::land_others::{has_merged_work, is_commit_landed_in};
 use crate::config::Config;
+use crate::config::trust::TrustCheck;
 use crate::failpoint;
 use crate::failure::Failure;
 use crate::git::repositories::{RepositoryWorkTrees, try_work_trees_of_run};
@@ -24,7 +25,6 @@ use crate::runner::run_lock;
 use crate::runner::run_worktrees::{self, CleanupOccasion, RemovedWorktree, WorktreeRemoval};
 use crate::runner::{self, unmerged_work_in_lane};
 use crate::session::{Session, no_runs_failure};
-use crate::trust::TrustCheck;
 use crate::verbs::arguments::search_folder;
 use crate::world::World;
 

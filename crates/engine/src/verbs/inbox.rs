@@ -22,8 +22,8 @@ use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::native_files::{self, plan_sync::describe_done_by_old_checks};
 use crate::runner::notify;
+use crate::session::person_edits::trust_decided_edits;
 use crate::session::{Session, no_runs_failure};
-use crate::trust::trust_decided_edits;
 use crate::verbs::arguments::{non_blank, require_one_line};
 use crate::world::World;
 

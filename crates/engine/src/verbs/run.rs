@@ -1,6 +1,7 @@
 //! `piton run`: what is to be run, whether it may be, and the running of it.
 
 mod definition;
+mod earlier_runs;
 mod held_up;
 pub(crate) mod plan_path;
 mod remembered_flags;
@@ -29,6 +30,7 @@ use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
 use serde::Serialize;
 
 pub use self::plan_path::ItemCounts;
+use self::earlier_runs::adopt_earlier_runs;
 use self::plan_path::PlanPath;
 use self::remembered_flags::RememberedRequest;
 pub use self::request::RunRequest;
@@ -42,6 +44,7 @@ use crate::agents;
 use crate::agents::prices::Prices;
 use crate::agents::program_table::{KNOWN_PROGRAMS, program_names};
 use crate::agents::{Agent, ProgramSearch};
+use crate::config::trust::{self, TrustCheck};
 use crate::config::{Config, VerdictSource};
 use crate::failpoint;
 use crate::failure::notice::Notice;
@@ -56,15 +59,15 @@ use crate::native_files::plan_sync::{adopt_plan_file, settle_superseded_question
 use crate::native_files::{FileNotice, describe_open_question, merged_marks};
 use crate::process::shell::quote_word;
 use crate::project::Project;
+use crate::project::own_store::refuse_tracked_store;
 use crate::runner::notify;
 use crate::runner::own_files::refuse_foreign_changes;
 use crate::runner::run_lock::{self, TreeSharing};
 use crate::runner::run_standing::{RunStanding, exit_of_run};
 use crate::runner::run_worktrees::{self, CleanupOccasion};
+use crate::runner::trust_questions::{ask_in_inbox, settle_questions};
 use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
 use crate::session::{self, Session, open_runs, replacing_run};
-use crate::trust::own_store::refuse_tracked_store;
-use crate::trust::{self, TrustCheck};
 use crate::verbs::account::Account;
 use crate::verbs::item_view::{ItemView, Viewer};
 use crate::verbs::open_questions::open_file_questions;
@@ -156,10 +159,8 @@ pub fn run(
         return work_on_plan(world, &asked, tell);
     }
     // What a journal says that came with the repository is no trust.
-    refuse_tracked_store(world, &target.project)?;
-    let known = Session::open_read_only(world, &target.project.root)?;
-    trust.adopt_earlier_runs(known.as_ref(), world)?;
-    drop(known);
+    refuse_tracked_store(&target.project)?;
+    adopt_earlier_runs(world, &target.project, &trust)?;
     let worked = notify::run_with_notifications(world, &target.project, &config.notify, |nudge| {
         work_on_plan(world, &asked, &mut |notice| {
             nudge.wake_if_news(&notice);
@@ -257,7 +258,7 @@ fn work_under_lock(
     refuse_contradiction(&items, run)?;
     let parts = parts_to_execute(world, asked, &prepared, Some(&items))?;
     require_trust(world, asked, parts, tell)?;
-    trust::settle_questions(session, None)?;
+    settle_questions(session, None)?;
     let worktree = prepared.worktree_order(&session.project, request, Some(&items))?;
     drop(items);
     check_program_in_worktree(worktree.as_ref(), request, &*agent.program)?;
@@ -377,7 +378,7 @@ fn require_trust(
         let project = asked.target.project.clone();
         let session =
             Session::open_or_create(world, project, &mut |text| tell(Notice::Said(text)))?;
-        trust::ask_in_inbox(&session, plan, parts)
+        ask_in_inbox(&session, plan, parts)
     };
     let required = asked.trust.require(world, parts, request, ask);
     required.map_err(|failure| trust::name_plan(failure, plan))

@@ -6,10 +6,11 @@ use serde::Serialize;
 
 use super::run::{RunRequest, untrusted_parts};
 use crate::config::Config;
+use crate::config::trust::{self, TrustCheck};
 use crate::failure::Failure;
 use crate::project::Project;
+use crate::runner::trust_questions::settle_questions;
 use crate::session::{Session, open_runs};
-use crate::trust::{self, TrustCheck, settle_questions};
 use crate::world::World;
 
 /// Something that would be executed.

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
+use piton_engine::config::trust::TrustCheck;
 use piton_engine::git::{ExcludedFiles, commit_without, save_work};
 use piton_engine::project::Project;
 use piton_engine::runner::lane_pool::{
     Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRemoval, LaneStart, Pool,
     PreparedLane,
 };
-use piton_engine::trust::TrustCheck;
 
 use crate::repository::{Caller, Repository, git, write};
 

@@ -11,11 +11,11 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use piton_engine::agents::spool::{self, Spool};
+use piton_engine::process::Trusted;
 use piton_engine::process::{
     self, Liveness, ProcessEvent, ProcessExit, ProcessIdentity, ProcessLimits, ProcessProgram,
     ProcessSpec, ProgramCall, RunningProcess, StartError, StopReason, SurvivorEvidence,
 };
-use piton_engine::trust::Trusted;
 use tempfile::TempDir;
 
 /// Far longer than anything here takes.

@@ -11,11 +11,11 @@ use piton_core::policy::Repositories;
 
 use super::{Lane, LaneFault, LaneRecord, LaneRepository, LastReadPlan, file_fault_at};
 use crate::config::repositories::table_of_own_repository;
+use crate::config::trust::TrustCheck;
 use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
 use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
 use crate::project::inside::open_own_file;
-use crate::trust::TrustCheck;
 use crate::world::input::sha256;
 use crate::world::pause;
 

@@ -8,8 +8,8 @@ use piton_core::policy::Limits;
 use super::super::compile::SprintPath;
 use super::plan_path::PlanPath;
 use crate::config::VerdictSource;
+use crate::config::trust::TrustRequest;
 use crate::project::Project;
-use crate::trust::TrustRequest;
 use crate::world::World;
 
 /// What `piton run` is asked for.

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use piton_engine::config::trust::TrustCheck;
 use piton_engine::runner::lane_pool::{Lane, LaneStart};
-use piton_engine::trust::TrustCheck;
 
 use super::{Yard, files};
 use crate::repository::{git, write};

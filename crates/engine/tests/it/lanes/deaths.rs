@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
+use piton_engine::config::trust::TrustCheck;
 use piton_engine::runner::lane_pool::{LanePreparation, LaneRemoval, LaneStart, Pool};
-use piton_engine::trust::TrustCheck;
 
 use super::{Yard, files, project, taking};
 use crate::repository::{Caller, git, write};

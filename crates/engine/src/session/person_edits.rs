@@ -2,7 +2,7 @@
 //!
 //! An edit of a plan's file is a person's where no agent of the project was at work when
 //! it was taken in ([`EditAuthor`]), and where git does not have it: what came with a pull
-//! is somebody else's.
+//! is another person's.
 
 use piton_core::command::EditAuthor;
 use piton_core::trust::{ExecutablePart, parts_of_edits, parts_of_plan};
@@ -11,9 +11,9 @@ use piton_formats::plan_format::{PlanContext, PlanName};
 use piton_formats::problem::SourceText;
 use piton_formats::registry::plan_format;
 
-use super::TrustCheck;
+use super::Session;
+use crate::config::trust::TrustCheck;
 use crate::git;
-use crate::session::Session;
 
 /// Trusts what a command brought that was carried out, where a person gave or wrote it.
 /// What cannot be kept is asked about later.

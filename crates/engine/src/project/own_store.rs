@@ -1,20 +1,18 @@
 //! A journal that git tracks came with the repository: it is not one's own.
 
-use super::register::Register;
+use super::Project;
 use crate::failure::Failure;
 use crate::git;
 use crate::process::shell::quote_word;
-use crate::project::Project;
-use crate::world::World;
 
-/// Refuses to write into a store whose journal git tracks: somebody else wrote it, and
+/// Refuses to write into a store whose journal git tracks: another person wrote it, and
 /// it would say what ran here. Git's index is read for this, and git is started only
 /// where the index is one that only git can read.
 ///
 /// # Errors
 ///
 /// `store.tracked`.
-pub(crate) fn refuse_tracked_store(world: &World, project: &Project) -> Result<(), Failure> {
+pub(crate) fn refuse_tracked_store(project: &Project) -> Result<(), Failure> {
     let journal = project.home.join("journal.db");
     let Ok(path) = journal.strip_prefix(&project.work_tree) else {
         return Ok(());
@@ -24,13 +22,6 @@ pub(crate) fn refuse_tracked_store(world: &World, project: &Project) -> Result<(
     };
     if path.starts_with(".git/") || !git::is_tracked_for_certain(&project.work_tree, path) {
         return Ok(());
-    }
-    if !super::is_everything_trusted(world) {
-        // When git lets go of it, what it says of earlier runs is no trust all the same.
-        let root = super::root_of_project(project);
-        Register::of_world(world)
-            .note_project(&root, &[], world.now())
-            .ok();
     }
     let what = format!("git tracks {path}: it came with the repository, and is not your own");
     let typed = quote_word(path).into_owned();

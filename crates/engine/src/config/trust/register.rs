@@ -46,7 +46,7 @@ impl RegisterFault {
         let path = self.path.display();
         let what = format!("{path}, where it is kept what is trusted, {}", self.why);
         Failure::new("trust.register", what).with_hint(format!(
-            "see it with `ls -ld {path}`: it has to be yours, and nobody else may write it"
+            "see it with `ls -ld {path}`: it has to be yours, and no other user may write it"
         ))
     }
 }
@@ -88,7 +88,7 @@ impl Register {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 
-    /// Refuses a register, or a folder of it, that somebody else could have written.
+    /// Refuses a register, or a folder of it, that another user could have written.
     fn check_owner(&self) -> Result<(), RegisterFault> {
         for path in [self.folder(), &self.path] {
             let found = match fs::metadata(path) {

@@ -1,4 +1,4 @@
-//! Which commands of a project may be started: those that somebody here trusts.
+//! Which commands of a project may be started: those that a person here trusts.
 //!
 //! A repository that was cloned may hold any command. What is executed of a project is
 //! the closed list of [`piton_core::trust`]; a person trusts each text once, and the
@@ -6,9 +6,7 @@
 //! started through it alone, and only [`TrustCheck`] makes one. Reading starts nothing
 //! and asks nothing. The design is `docs/design/0050-trust.md`.
 
-mod config_parts;
-mod edits;
-pub(crate) mod own_store;
+mod parts;
 mod register;
 
 use std::collections::BTreeSet;
@@ -16,60 +14,26 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jiff::{SignedDuration, Timestamp};
-use piton_core::trust::{ExecutablePart, PartKind, hash_of_parts, parts_of_run, without_repeats};
-use piton_core::{Command, DecisionKind, DecisionRow, Need, RunId, RunRow, Verb};
+use piton_core::trust::{ExecutablePart, PartKind, hash_of_parts, without_repeats};
 
 use self::register::{Register, RegisterFault};
 use crate::agents::LaunchCommand;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::process::ProcessProgram;
 use crate::process::shell::quote_word;
+use crate::process::{ProcessProgram, Trusted};
 use crate::project::Project;
-use crate::session::Session;
 use crate::world::World;
 
-pub(crate) use self::config_parts::{config_parts, typed_agent};
-pub(crate) use self::edits::{trust_decided_edits, trust_edits_of_command};
+pub(crate) use self::parts::{config_parts, typed_agent};
 
 /// The hash of all parts that a script trusts.
 const TRUST_VARIABLE: &str = "PITON_TRUST";
-/// How a question about trust begins: by this it is found again.
-const QUESTION: &str = "this project would run what nobody here trusts yet: ";
-/// So much of a hash tells two questions apart.
-const SHORT_HASH: usize = 12;
-
-/// A command that may be started.
-///
-/// Made by [`TrustCheck`] alone: what starts something takes this, and no text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trusted<T>(T);
-
-impl<T> Trusted<T> {
-    /// The command.
-    pub fn as_inner(&self) -> &T {
-        &self.0
-    }
-
-    /// A command of a test.
-    #[cfg(any(test, feature = "failpoints"))]
-    pub fn of_test(command: T) -> Self {
-        Self(command)
-    }
-}
-
-impl Trusted<String> {
-    /// The same, with its errors where it prints all else.
-    pub(crate) fn with_joined_output(&self) -> Self {
-        Self(format!("exec 2>&1\n{}", self.0))
-    }
-}
 
 /// Who answers where something is not trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrustRequest {
-    /// Nobody: a person finds a question in the inbox.
+    /// A person who finds the question in the inbox.
     #[default]
     Inbox,
     /// A person at a terminal, who is asked by the caller.
@@ -217,41 +181,24 @@ impl TrustCheck {
         register.map(|register| register.path().to_owned())
     }
 
-    /// Trusts what the runs of the project have executed here before there was trust:
-    /// once, where the register does not know the project.
-    pub(crate) fn adopt_earlier_runs(
-        &self,
-        session: Option<&Session<'_>>,
-        world: &World,
-    ) -> Result<(), Failure> {
-        let Some(register) = self
-            .0
-            .register
-            .as_ref()
-            .filter(|_| !self.known().has_project)
-        else {
-            return Ok(());
+    /// Whether the register knows the project: what ran here before there was trust is
+    /// looked for once.
+    pub(crate) fn knows_project(&self) -> bool {
+        self.0.register.is_none() || self.known().has_project
+    }
+
+    /// Notes that the project is known from now on, with what has been executed here. What
+    /// cannot be kept is not trusted: it would be found again and again, with what came
+    /// since.
+    pub(crate) fn adopt(&self, world: &World, parts: &[ExecutablePart]) {
+        let Some(register) = &self.0.register else {
+            return;
         };
-        let mut parts = Vec::new();
-        if let Some(session) = session {
-            let mut runs = session.runs()?;
-            runs.retain(|row| row.invocation.invocations > 0);
-            let is_own = was_made_here(&session.project, &runs, world.now());
-            for row in runs.iter().filter(|_| is_own) {
-                let needs = [Need::Run(row.id), Need::Tree(row.id)];
-                parts.extend(parts_of_run(&session.load(&needs)?.tables, row.id));
-            }
-        }
-        let parts = without_repeats(parts);
-        // What cannot be kept would be adopted again and again, with what came since.
-        if register
-            .note_project(&self.0.root, &parts, world.now())
-            .is_ok()
-        {
-            self.allow(&parts);
+        let noted = register.note_project(&self.0.root, parts, world.now());
+        if noted.is_ok() {
+            self.allow(parts);
         }
         self.known().has_project = true;
-        Ok(())
     }
 
     /// Refuses to go on where a part is not trusted, and asks for it as the caller wants.
@@ -299,7 +246,7 @@ impl TrustCheck {
     pub(crate) fn admit_script(&self, part: ExecutablePart) -> Result<Trusted<String>, Failure> {
         let text = part.text.clone();
         self.refuse_untrusted(vec![part])?;
-        Ok(Trusted(text))
+        Ok(Trusted::of_checked(text))
     }
 
     /// The same, for a process that is followed.
@@ -307,8 +254,9 @@ impl TrustCheck {
         &self,
         part: ExecutablePart,
     ) -> Result<Trusted<ProcessProgram>, Failure> {
-        let Trusted(text) = self.admit_script(part)?;
-        Ok(Trusted(ProcessProgram::Shell(text)))
+        let text = part.text.clone();
+        self.refuse_untrusted(vec![part])?;
+        Ok(Trusted::of_checked(ProcessProgram::Shell(text)))
     }
 
     /// The program of the agent `name`, with `more` that it is started with.
@@ -323,9 +271,9 @@ impl TrustCheck {
         launch: &LaunchCommand,
         more: Option<ExecutablePart>,
     ) -> Result<Trusted<ProcessProgram>, Failure> {
-        let parts = config_parts::agent_parts(config, name);
+        let parts = parts::agent_parts(config, name);
         self.refuse_untrusted(parts.into_iter().chain(more).collect())?;
-        Ok(Trusted(launch.program.clone()))
+        Ok(Trusted::of_checked(launch.program.clone()))
     }
 
     fn refuse_untrusted(&self, parts: Vec<ExecutablePart>) -> Result<(), Failure> {
@@ -342,21 +290,6 @@ impl TrustCheck {
 fn root_of_project(project: &Project) -> String {
     let root = std::fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
     root.to_string_lossy().into_owned()
-}
-
-/// Whether the store of a project was made on this machine, and what its runs say of
-/// their beginnings lies between that and now. Of a folder that came from elsewhere with
-/// its store it does not: what its journal says to have run here may never have.
-fn was_made_here(project: &Project, runs: &[RunRow], now: Timestamp) -> bool {
-    let made = std::fs::metadata(project.home.join("journal.db")).and_then(|found| found.created());
-    let Some(made) = made.ok().and_then(|made| Timestamp::try_from(made).ok()) else {
-        return false;
-    };
-    // The store is made a moment after the time that its first command goes by.
-    let made = made.saturating_sub(SignedDuration::from_secs(2));
-    let made = made.unwrap_or(Timestamp::MIN);
-    runs.iter()
-        .all(|run| (made..=now).contains(&run.created_at))
 }
 
 /// Whether everything is trusted: for tests, in builds that are for them.
@@ -406,7 +339,7 @@ pub fn describe_kind(kind: PartKind) -> &'static str {
 }
 
 /// A command about the trust of a plan, as it is typed; without one of the project.
-fn typed_trust(plan: Option<&str>, flag: &str) -> String {
+pub(crate) fn typed_trust(plan: Option<&str>, flag: &str) -> String {
     let plan = plan.map_or_else(String::new, |plan| format!(" {}", quote_word(plan)));
     format!("`piton trust{plan}{flag}`")
 }
@@ -420,65 +353,4 @@ pub(crate) fn name_plan(failure: Failure, plan: Option<&str>) -> Failure {
     failure.with_hint(format!(
         "look at what would run with {show}, then trust it with {trust}"
     ))
-}
-
-/// Asks a person in the inbox, once; a question about another list is settled.
-///
-/// # Errors
-///
-/// When the store fails.
-pub(crate) fn ask_in_inbox(
-    session: &Session<'_>,
-    plan: Option<&str>,
-    parts: &[ExecutablePart],
-) -> Result<(), Failure> {
-    let hash = hash_of_parts(parts);
-    let short = &hash[..SHORT_HASH];
-    let count = match parts.len() {
-        1 => "1 command".to_owned(),
-        count => format!("{count} commands"),
-    };
-    let question = format!("{QUESTION}{count} ({short})");
-    let kinds: BTreeSet<String> = parts
-        .iter()
-        .map(|part| format!("{} of {}", describe_kind(part.kind), part.source))
-        .collect();
-    let mut details: Vec<String> = kinds.into_iter().take(10).collect();
-    let (show, trust) = (typed_trust(plan, " --show"), typed_trust(plan, ""));
-    details.push(format!(
-        "look at it with {show}, trust it with {trust}, then run again"
-    ));
-    settle_questions(session, Some(&question))?;
-    session.execute_command(&Command::AskPerson {
-        run: RunId::PROJECT,
-        node: None,
-        question,
-        details: Some(details.join("\n")),
-    })?;
-    Ok(())
-}
-
-/// Settles what is asked about trust, but for the question that is still asked.
-///
-/// # Errors
-///
-/// When the store fails.
-pub(crate) fn settle_questions(session: &Session<'_>, but: Option<&str>) -> Result<(), Failure> {
-    let rows = session.load(&[Need::OpenDecisions(Some(RunId::PROJECT))])?;
-    let is_answered = |row: &&DecisionRow| {
-        row.kind == DecisionKind::Question
-            && row.question.starts_with(QUESTION)
-            && but != Some(row.question.as_str())
-    };
-    let open = rows.tables.open_decisions(RunId::PROJECT);
-    let answered: Vec<DecisionRow> = open.filter(is_answered).cloned().collect();
-    for row in answered {
-        session.execute_command(&Command::Decide {
-            decision: row.id,
-            run: row.run,
-            verb: Verb::Skip,
-            why: Some("it was answered with `piton trust`".to_owned()),
-        })?;
-    }
-    Ok(())
 }

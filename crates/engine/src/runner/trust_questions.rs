@@ -1,0 +1,76 @@
+//! What a person is asked about trust in the inbox: once for each list of commands.
+
+use std::collections::BTreeSet;
+
+use piton_core::trust::{ExecutablePart, hash_of_parts};
+use piton_core::{Command, DecisionKind, DecisionRow, Need, RunId, Verb};
+
+use crate::config::trust::{describe_kind, typed_trust};
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// How a question about trust begins: by this it is found again.
+const QUESTION: &str = "this project would run what nobody here trusts yet: ";
+/// So much of a hash tells two questions apart.
+const SHORT_HASH: usize = 12;
+
+/// Asks a person in the inbox, once; a question about another list is settled.
+///
+/// # Errors
+///
+/// When the store fails.
+pub(crate) fn ask_in_inbox(
+    session: &Session<'_>,
+    plan: Option<&str>,
+    parts: &[ExecutablePart],
+) -> Result<(), Failure> {
+    let hash = hash_of_parts(parts);
+    let short = &hash[..SHORT_HASH];
+    let count = match parts.len() {
+        1 => "1 command".to_owned(),
+        count => format!("{count} commands"),
+    };
+    let question = format!("{QUESTION}{count} ({short})");
+    let kinds: BTreeSet<String> = parts
+        .iter()
+        .map(|part| format!("{} of {}", describe_kind(part.kind), part.source))
+        .collect();
+    let mut details: Vec<String> = kinds.into_iter().take(10).collect();
+    let (show, trust) = (typed_trust(plan, " --show"), typed_trust(plan, ""));
+    details.push(format!(
+        "look at it with {show}, trust it with {trust}, then run again"
+    ));
+    settle_questions(session, Some(&question))?;
+    session.execute_command(&Command::AskPerson {
+        run: RunId::PROJECT,
+        node: None,
+        question,
+        details: Some(details.join("\n")),
+    })?;
+    Ok(())
+}
+
+/// Settles what is asked about trust, but for the question that is still asked.
+///
+/// # Errors
+///
+/// When the store fails.
+pub(crate) fn settle_questions(session: &Session<'_>, but: Option<&str>) -> Result<(), Failure> {
+    let rows = session.load(&[Need::OpenDecisions(Some(RunId::PROJECT))])?;
+    let is_answered = |row: &&DecisionRow| {
+        row.kind == DecisionKind::Question
+            && row.question.starts_with(QUESTION)
+            && but != Some(row.question.as_str())
+    };
+    let open = rows.tables.open_decisions(RunId::PROJECT);
+    let answered: Vec<DecisionRow> = open.filter(is_answered).cloned().collect();
+    for row in answered {
+        session.execute_command(&Command::Decide {
+            decision: row.id,
+            run: row.run,
+            verb: Verb::Skip,
+            why: Some("it was answered with `piton trust`".to_owned()),
+        })?;
+    }
+    Ok(())
+}
