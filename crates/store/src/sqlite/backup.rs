@@ -130,7 +130,6 @@ fn restore_locked(
             format!("there is no backup at {}", from.display()),
         ));
     }
-    create_private_file(new)?;
     copy_database(from, new)?;
     failpoint::point("restore.copied");
     upgrade_copy(new)?;
@@ -281,14 +280,14 @@ fn retain_replaced_with_log(place: &StorePaths) -> Result<PathBuf, StoreFault> {
     }
 }
 
-/// Copies a database, as of one moment, into a new file without a log.
+/// Copies a database, as of one moment, into a new file without a log, which other users
+/// cannot read.
 pub(super) fn copy_database(from: &Path, new: &Path) -> Result<(), StoreFault> {
     let source = connect(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?.connection;
     check_version(&source, from)?;
+    create_private_file(new)?;
     let copy = || {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut target = Connection::open_with_flags(new, flags)?;
         let step = Backup::new(&source, &mut target)?.step(-1)?;
         if step != StepResult::Done {

@@ -45,6 +45,17 @@ fn a_backup_is_one_file_that_opens_as_a_store() {
 }
 
 #[test]
+fn a_backup_is_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = scratch();
+    let store = sqlite_in(dir.path(), TestClock::seeded(1));
+    let to = dir.path().join("copy");
+    store.backup(&to).expect("writable");
+    let mode = fs::metadata(&to).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "{mode:o}");
+}
+
+#[test]
 fn a_backup_never_takes_the_place_of_a_file() {
     let dir = scratch();
     let store = sqlite_in(dir.path(), TestClock::seeded(1));
