@@ -12,7 +12,7 @@ use piton_core::{
     CallerFacts, Command, CommandId, DecisionRow, HolderLiveness, Need, Rows, RunId, RunRow,
 };
 use piton_store::{
-    Clock, CommitError, CommitOutcome, Store, StoreAccess, StoreOptions, SystemClock,
+    Clock, CommitError, CommitOutcome, LostEvents, Store, StoreAccess, StoreOptions, SystemClock,
 };
 
 use self::person_edits::trust_edits_of_command;
@@ -167,10 +167,7 @@ impl<'w> Session<'w> {
 
     fn from_store(world: &'w World, project: Project, store: Box<dyn Store>) -> Self {
         if let Some(loss) = store.loss_at_open() {
-            world.warn(format!(
-                "{loss}; another program deleted or changed {}: see `piton journal verify`, and what the native files and git still say",
-                project.home.join("journal.db-wal").display()
-            ));
+            warn_of_loss(world, &project, loss);
         }
         Self {
             world,
@@ -557,4 +554,12 @@ fn trace_commit(committed: &Result<CommitOutcome, CommitError>) {
         }
         Err(error) => tracing::debug!(%error, "not stored"),
     }
+}
+
+/// Warns of acknowledged events that are gone.
+pub(crate) fn warn_of_loss(world: &World, project: &Project, loss: &LostEvents) {
+    world.warn(format!(
+        "{loss}; another program deleted or changed {}: see `piton journal verify`, and what the native files and git still say",
+        project.home.join("journal.db-wal").display()
+    ));
 }

@@ -87,6 +87,8 @@ pub struct SqliteStore {
     in_doubt: AtomicBool,
     /// A copy that is read because the folder cannot be written; goes with the store.
     copy: Option<TempDir>,
+    /// What was acknowledged before that copy was made.
+    copied_head: Option<AcknowledgedHead>,
     /// What was acknowledged and is gone.
     loss: Option<LostEvents>,
 }
@@ -151,7 +153,6 @@ impl SqliteStore {
         options: StoreOptions,
     ) -> Result<Self, StoreFault> {
         let queue = WriterQueue::open(&place)?;
-        let acknowledged = AcknowledgedHead::read(&place);
         place.ensure_log()?;
         let mut connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let version = check_version(&connected.connection, &place.db)?;
@@ -166,9 +167,7 @@ impl SqliteStore {
             drop(turn);
         }
         let now = truncate_to_micros(options.clock.now());
-        // What cannot be read is told by what reads it next.
-        let loss =
-            acknowledged.and_then(|head| head.find_loss(&connected.connection, now).ok().flatten());
+        let loss = acknowledged::find_loss(&place, &connected.connection, now);
         if let Some(loss) = &loss {
             acknowledged::record_loss(&place, loss);
         }
@@ -214,6 +213,8 @@ impl SqliteStore {
         let copy = tempfile::tempdir().map_err(|error| io_fault("copy", &place.db, error))?;
         let to = StorePaths::new(copy.path());
         let kept_out = WriterBarrier::lock_out_writers(&place)?;
+        // The copy does not have what is acknowledged later.
+        let copied_head = AcknowledgedHead::read(&place);
         std::fs::copy(&place.db, &to.db).map_err(|error| io_fault("copy", &place.db, error))?;
         match std::fs::copy(place.wal_path(), to.wal_path()) {
             Ok(_) => {}
@@ -225,7 +226,11 @@ impl SqliteStore {
         if check_version(&connected.connection, &place.db)? < SCHEMA_VERSION {
             migrate(&mut connected.connection, &place.db)?;
         }
-        Self::from_connected(place, None, options, connected, None, Some(copy))
+        let store = Self::from_connected(place, None, options, connected, None, Some(copy))?;
+        Ok(Self {
+            copied_head,
+            ..store
+        })
     }
 
     fn from_connected(
@@ -248,6 +253,7 @@ impl SqliteStore {
             inner: Mutex::new(inner),
             in_doubt: AtomicBool::new(false),
             copy,
+            copied_head: None,
             loss: None,
         };
         store.check_identity()?;
@@ -565,12 +571,15 @@ impl Store for SqliteStore {
         if self.in_doubt.load(Ordering::SeqCst) {
             return Err(self.flush_fault());
         }
-        let acknowledged = AcknowledgedHead::read(&self.place);
         // A connection of its own: it takes its time, and commits go on.
         let connected = connect(&self.database_path(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let now = truncate_to_micros(self.options.clock.now());
-        let loss =
-            acknowledged.and_then(|head| head.find_loss(&connected.connection, now).ok().flatten());
+        let loss = match (&self.copy, &self.copied_head) {
+            (None, _) => acknowledged::find_loss(&self.place, &connected.connection, now),
+            (Some(_), head) => head
+                .as_ref()
+                .and_then(|head| head.compare(&connected.connection, now).ok().flatten()),
+        };
         let mut report = verify::verify_database(&connected.connection, &self.place.db)?;
         report.lost = acknowledged::read_losses(&self.place);
         if let Some(loss) = loss {

@@ -272,6 +272,8 @@ pub struct RestoreReport {
     pub kept: Option<PathBuf>,
     /// What was found in the store that is in place now.
     pub verdict: VerifyReport,
+    /// What a rebuild found gone that was acknowledged: it is noted, as by a writer.
+    pub loss: Option<LostEvents>,
 }
 
 /// What a successful commit stored.
@@ -441,7 +443,7 @@ pub struct VerifyReport {
     pub tombstones: u64,
     /// Everything that is wrong, worst first within a stream; of the journal first.
     pub damage: Vec<Damage>,
-    /// Which acknowledged events writers found gone, oldest first.
+    /// Which acknowledged events writers and rebuilds found gone, oldest first.
     pub lost: Vec<LostEvents>,
     /// How much of it is in the journal itself. Without any, the rest can be made anew.
     #[serde(skip)]
@@ -458,6 +460,10 @@ pub struct LostEvents {
     pub found: u64,
     /// When that was noticed.
     pub noticed: Timestamp,
+    /// The hash of the last event that was acknowledged, in hex; none where an older
+    /// piton noticed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
 }
 
 impl fmt::Display for LostEvents {

@@ -119,3 +119,16 @@ fn nothing_is_said_to_be_lost_that_is_not() {
     torn.write(".piton/journal.head", "{\"seq\":9999,\"ha");
     assert_nothing_is_lost(&torn, "torn");
 }
+
+#[test]
+fn a_rebuild_names_what_is_lost_and_it_stays_known() {
+    let scratch = recorded();
+    fs::write(scratch.path().join(LOG), "").expect("emptied");
+    assert_eq!(scratch.piton(&["journal", "verify"]).exit, 6);
+    let said = scratch.piton(&["store", "rebuild"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains("acknowledged"), "{}", said.err);
+    let said = scratch.piton(&["journal", "verify"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains("acknowledged"), "{}", said.err);
+}

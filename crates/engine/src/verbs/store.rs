@@ -11,7 +11,7 @@ use crate::failure::{Failure, unwritable_file};
 use crate::process::shell::quote_word;
 use crate::project::relocation::{CopiedFiles, Relocation};
 use crate::project::{JOURNAL, Project};
-use crate::session::{Session, store_options};
+use crate::session::{Session, store_options, warn_of_loss};
 use crate::world::World;
 
 crate::name_schema!(StoreInfo, "piton.store.info/1");
@@ -139,6 +139,9 @@ pub fn rebuild(
     refuse_live(world, &project)?;
     project.close_home();
     let rebuilt = project.store_address()?.rebuild(report)?;
+    if let Some(loss) = &rebuilt.loss {
+        warn_of_loss(world, &project, loss);
+    }
     Ok(RebuiltStore {
         store: rebuilt.path,
         kept: rebuilt.kept,

@@ -151,6 +151,7 @@ fn restore_locked(
         path: place.db.clone(),
         kept,
         verdict,
+        loss: None,
     })
 }
 

@@ -30,6 +30,23 @@ pub(super) fn is_in_doubt(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }
 
+/// Whether a statement that reads one file and writes another failed to write.
+pub(super) fn is_write_failure(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi;
+    let Some(failure) = error.sqlite_error() else {
+        return false;
+    };
+    let writing = [
+        ffi::SQLITE_IOERR_WRITE,
+        ffi::SQLITE_IOERR_FSYNC,
+        ffi::SQLITE_IOERR_DIR_FSYNC,
+        ffi::SQLITE_IOERR_TRUNCATE,
+        ffi::SQLITE_IOERR_DELETE,
+    ];
+    matches!(failure.code, ErrorCode::DiskFull | ErrorCode::ReadOnly)
+        || writing.contains(&failure.extended_code)
+}
+
 /// Whether the folder, rather than what is in it, is the trouble.
 pub(super) fn is_access_fault(fault: &StoreFault) -> bool {
     let error = fault
@@ -117,3 +134,32 @@ const CODES: [(ErrorCode, FaultKind, &str); 11] = [
         ": the disk failed",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_fault_of_what_is_read() {
+        let fails_to_write = |code| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            is_write_failure(&error)
+        };
+        for code in [
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_IOERR_WRITE,
+            ffi::SQLITE_READONLY,
+        ] {
+            assert!(fails_to_write(code), "{code}");
+        }
+        for code in [
+            ffi::SQLITE_CORRUPT,
+            ffi::SQLITE_IOERR_READ,
+            ffi::SQLITE_NOTADB,
+        ] {
+            assert!(!fails_to_write(code), "{code}");
+        }
+    }
+}

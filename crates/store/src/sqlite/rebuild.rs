@@ -1,24 +1,27 @@
 //! Making a store anew from its journal: the tables of the views are left behind, and
 //! folded again out of the events.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use piton_core::name::NameRange;
 use rusqlite::{Connection, OpenFlags};
 
-use super::SqliteStore;
 use super::backup::{
     copy_database, exchange_store, in_use_fault, remove_database_files, verify_database_file,
 };
-use super::fault::sqlite_fault;
+use super::fault::{is_write_failure, sqlite_fault};
 use super::files::{StorePaths, WriterQueue, refuse_network_fs};
 use super::refold;
+use super::salvage::salvage_events;
 use super::schema::{
     SCHEMA_VERSION, assign_writer_of_copy, check_version, connect, create_database, flush_file,
     remove_leftovers, temporary_path, upgrade_copy,
 };
+use super::{SqliteStore, acknowledged};
+use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::failpoint;
-use crate::store::{FaultKind, RebuildStep, RestoreReport, StoreFault};
+use crate::store::{Damage, FaultKind, RebuildStep, RestoreReport, StoreFault, UnreadableEvent};
 
 /// The journal and the registers: what is not folded.
 const TABLES: [&str; 5] = ["streams", "events", "meta", "numbers", "leases"];
@@ -66,6 +69,9 @@ fn rebuild_locked(
     report(RebuildStep::CopyJournal);
     let present = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY)?.connection;
     let version = check_version(&present, &place.db)?;
+    // The new store writes under another id, so that the head says nothing of it.
+    let now = truncate_to_micros(SystemClock.now());
+    let loss = acknowledged::find_loss(place, &present, now);
     drop(present);
     let source = if version < SCHEMA_VERSION {
         copy_database(&place.db, upgraded)?;
@@ -76,7 +82,7 @@ fn rebuild_locked(
     };
     create_database(new, NameRange::ALONE)?;
     let target = connect(new, OpenFlags::SQLITE_OPEN_READ_WRITE)?.connection;
-    copy_journal(&target, source).map_err(|error| sqlite_fault("read", source, error))?;
+    copy_journal(&target, source).map_err(|error| copy_fault(place, source, new, error))?;
     failpoint::point("rebuild.copied");
     report(RebuildStep::FoldViews);
     // Where an event cannot be understood, the verdict names it.
@@ -89,26 +95,77 @@ fn rebuild_locked(
     report(RebuildStep::Verify);
     let verdict = verify_database_file(new)?;
     if let Some(damage) = verdict.damage.first() {
-        let position = damage.position.map(|at| format!(", event {at}"));
-        let what = format!(
-            "the journal in {} is damaged itself ({}{}: {}), so that its views cannot be made of it",
-            place.db.display(),
-            damage.place,
-            position.unwrap_or_default(),
-            damage.what
-        );
-        return Err(StoreFault::without_source(FaultKind::Damaged, what));
+        return Err(damage_fault(place, damage));
     }
     assign_writer_of_copy(new)?;
     flush_file(new)?;
     failpoint::point("rebuild.verified");
     report(RebuildStep::Exchange);
+    if let Some(loss) = &loss {
+        acknowledged::record_loss(place, loss);
+    }
     let kept = exchange_store(place, new)?;
     Ok(RestoreReport {
         path: place.db.clone(),
         kept,
         verdict,
+        loss,
     })
+}
+
+/// Damage in the journal itself.
+fn damage_fault(place: &StorePaths, damage: &Damage) -> StoreFault {
+    let position = damage.position.map(|at| format!(", event {at}"));
+    let what = format!(
+        "the journal in {} is damaged itself ({}{}: {}), so that its views cannot be made of it",
+        place.db.display(),
+        damage.place,
+        position.unwrap_or_default(),
+        damage.what
+    );
+    StoreFault::without_source(FaultKind::Damaged, what)
+}
+
+/// Why the journal could not be copied: with the first event that cannot be read, if
+/// that is why.
+fn copy_fault(place: &StorePaths, source: &Path, new: &Path, error: rusqlite::Error) -> StoreFault {
+    if is_write_failure(&error) {
+        return sqlite_fault("write", new, error);
+    }
+    let fault = sqlite_fault("read", source, error);
+    match fault.kind {
+        FaultKind::Damaged => first_unreadable_event(source).map_or(fault, |event| {
+            let damage = Damage {
+                place: event
+                    .stream
+                    .map_or("events".to_owned(), |stream| stream.to_string()),
+                position: event.position,
+                kind: event.kind,
+                what: event.what,
+            };
+            damage_fault(place, &damage)
+        }),
+        FaultKind::Missing
+        | FaultKind::Io
+        | FaultKind::Gone
+        | FaultKind::Newer
+        | FaultKind::NetworkFileSystem
+        | FaultKind::UnknownBackend
+        | FaultKind::Flush => fault,
+    }
+}
+
+fn first_unreadable_event(source: &Path) -> Option<UnreadableEvent> {
+    let connected = connect(source, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let mut first = None;
+    let found = salvage_events(&connected.connection, &mut |event| match event {
+        Ok(_) => ControlFlow::Continue(()),
+        Err(event) => {
+            first = Some(event);
+            ControlFlow::Break(())
+        }
+    });
+    found.is_break().then_some(first).flatten()
 }
 
 /// Fills the tables that are not folded.

@@ -9,6 +9,7 @@ mod crash;
 mod damage;
 mod disk;
 mod hash_forms;
+mod loss;
 mod many_processes;
 mod model;
 mod old_versions;
