@@ -309,3 +309,59 @@ fn an_mcp_server_does_not_start_on_a_newer_store() {
     assert_eq!(said.exit, 6, "{}", said.err);
     assert!(said.err.contains("[store.newer]"), "{}", said.err);
 }
+
+#[test]
+fn an_export_ends_and_is_complete_whatever_a_head_counts() {
+    let scratch = journal(5);
+    let healthy = export(&scratch);
+    for (damage, exit, says) in [
+        ("UPDATE streams SET count = 3", 0, ""),
+        (
+            "UPDATE streams SET count = count + 1099511627776",
+            6,
+            "events 6 to 1099511627781 are missing",
+        ),
+        (
+            "UPDATE streams SET count = 9223372036854775807",
+            6,
+            "events 6 to",
+        ),
+    ] {
+        let copy = scratch.copy();
+        sql(&copy, damage);
+        let said = export(&copy);
+        assert_eq!(said.exit, exit, "{damage}: {}", said.err);
+        assert_eq!(said.out, healthy.out, "{damage}: {}", said.err);
+        assert!(said.err.contains(says), "{damage}: {}", said.err);
+    }
+}
+
+#[test]
+fn an_export_names_the_events_of_a_stream_that_is_gone() {
+    let scratch = journal(5);
+    sql(&scratch, "DELETE FROM streams WHERE name = 'sessions'");
+    let said = export(&scratch);
+    assert_eq!((said.exit, said.out.as_str()), (6, ""), "{}", said.err);
+    assert!(said.err.contains("5 of"), "{}", said.err);
+}
+
+#[test]
+fn an_event_that_no_page_has_is_exported_whatever_its_time_is() {
+    let scratch = journal(3);
+    // The columns of an event; its number, its position and its time are made.
+    let columns = "randomblob(16), actor, kind, version, body, command, hash, form, writer, \
+                   body_hash FROM events";
+    let more = format!(
+        "WITH RECURSIVE many (n) AS (SELECT 4 UNION ALL SELECT n + 1 FROM many WHERE n < 1100) \
+         INSERT INTO events (stream, position, time, id, actor, kind, version, body, command, hash, \
+         form, writer, body_hash) SELECT stream, n, time, {columns} JOIN many WHERE seq = 3; \
+         UPDATE streams SET count = 1100; \
+         INSERT INTO events (stream, position, time, id, actor, kind, version, body, command, hash, \
+         form, writer, body_hash) SELECT stream, 5000, time - 1, {columns} WHERE seq = 1"
+    );
+    sql(&scratch, &more);
+    let said = export(&scratch);
+    let lines = said.out.lines().count();
+    assert_eq!((said.exit, lines), (6, 1101), "{}", said.err);
+    assert!(said.out.contains("\"position\":5000"), "{}", said.err);
+}

@@ -144,7 +144,10 @@ pub enum JournalEntry {
 /// Which part of the journal is handed on, and what came of it.
 struct JournalRead<'e> {
     /// Behind this.
-    cursor: Option<Cursor>,
+    start: Option<Cursor>,
+    /// The last position of each stream that pages handed on: which events are read
+    /// again event by event does not depend on their times, which may be damaged.
+    handed_on: BTreeMap<StreamId, u64>,
     /// Beginning at this event.
     waiting_for: Option<uuid::Uuid>,
     unreadable: u64,
@@ -212,18 +215,20 @@ impl JournalRead<'_> {
     fn read(&mut self, store: &dyn Store) -> Result<ControlFlow<()>, Failure> {
         // What cannot be read of them is met by what reads next.
         let begin = store.stream_heads().unwrap_or_default();
+        let mut cursor = self.start.clone();
         loop {
-            let page = match store.read_journal(self.cursor.as_ref(), PAGE) {
+            let page = match store.read_journal(cursor.as_ref(), PAGE) {
                 Ok(page) => page,
                 Err(fault) if fault.kind == FaultKind::Damaged => return self.salvage(store),
                 Err(fault) => return Err(fault.into()),
             };
-            if page.is_empty() {
+            let Some(last) = page.last() else {
                 if self.is_complete(&begin) {
                     return Ok(ControlFlow::Continue(()));
                 }
                 return self.salvage(store);
-            }
+            };
+            cursor = Some(cursor_of_record(last));
             for record in &page {
                 if !self.is_next(record) {
                     return self.salvage(store);
@@ -231,7 +236,8 @@ impl JournalRead<'_> {
                 if self.hand_on(record).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
-                self.cursor = Some(cursor_of_record(record));
+                let position = record.stamp.position;
+                self.handed_on.insert(record.stream.clone(), position);
             }
         }
     }
@@ -253,6 +259,13 @@ impl JournalRead<'_> {
         })
     }
 
+    /// Whether pages handed an event on, or it lies before what is wanted.
+    fn is_handed_on(&self, record: &Record) -> bool {
+        let last = self.handed_on.get(&record.stream);
+        last.is_some_and(|last| record.stamp.position <= *last)
+            || self.start.as_ref() >= Some(&cursor_of_record(record))
+    }
+
     /// Reads event by event where a page cannot be read, or the index leads to other
     /// events or to fewer.
     fn salvage(&mut self, store: &dyn Store) -> Result<ControlFlow<()>, Failure> {
@@ -269,9 +282,7 @@ impl JournalRead<'_> {
         let mut flow = ControlFlow::Continue(());
         store.salvage_journal(&mut |event| {
             flow = match event {
-                Ok(record) if self.cursor.as_ref() >= Some(&cursor_of_record(&record)) => {
-                    ControlFlow::Continue(())
-                }
+                Ok(record) if self.is_handed_on(&record) => ControlFlow::Continue(()),
                 Ok(record) => self.hand_on(&record),
                 Err(unreadable) => self.report_unreadable(unreadable),
             };
@@ -302,11 +313,11 @@ pub fn for_each_event(
     each: &mut dyn FnMut(JournalEntry) -> bool,
 ) -> Result<(), Failure> {
     let session = Session::open_journal(world, &world.cwd)?.ok_or_else(missing_store_failure)?;
-    let (cursor, waiting_for) = match since {
+    let (start, waiting_for) = match since {
         Some(JournalStart::Time(time)) => {
             let cursor = Cursor {
                 time: instant_before(*time),
-                stream: piton_core::StreamId::from_stored("\u{10ffff}"),
+                stream: StreamId::from_stored("\u{10ffff}"),
                 position: u64::MAX >> 1,
             };
             (Some(cursor), None)
@@ -314,9 +325,10 @@ pub fn for_each_event(
         Some(JournalStart::Event(id)) => (None, Some(*id)),
         None => (None, None),
     };
-    let is_partial = cursor.is_some();
+    let is_partial = start.is_some();
     let mut read = JournalRead {
-        cursor,
+        start,
+        handed_on: BTreeMap::new(),
         waiting_for,
         unreadable: 0,
         heads: BTreeMap::new(),

@@ -319,6 +319,7 @@ pub(super) fn read_merged_streams(
         // The heads are in the order of their names, so that their index
         // orders events of the same time as their stream does.
         let Some(Reverse((_, nth, position))) = merge.next.pop() else {
+            check_event_count(connection, &heads)?;
             break;
         };
         let (id, head) = &heads[nth];
@@ -326,6 +327,46 @@ pub(super) fn read_merged_streams(
         merge.push_next(nth, *id, head, position + 1)?;
     }
     Ok(records)
+}
+
+/// An error where there are events that no head counts: no stream leads to them.
+fn check_event_count(connection: &Connection, heads: &[(i64, StreamHead)]) -> Result<()> {
+    let counted = sum_counts(heads.iter().map(|(_, head)| head.count));
+    let mut statement = connection.prepare_cached("SELECT count(*) FROM events")?;
+    let stored = statement.query_row([], |row| unsigned_column(row, 0))?;
+    if stored == counted {
+        return Ok(());
+    }
+    Err(damage_error(format!(
+        "{stored} events are stored, and the heads of streams count {counted}"
+    )))
+}
+
+/// All events, as heads count them: one that is damaged may count any number.
+pub(super) fn sum_counts(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// The greatest sequence number that an event can have.
+///
+/// A damaged number may be any: what is looked up one by one is bounded by how many
+/// events the file has room for.
+pub(super) fn bound_of_seq(connection: &Connection, counted: u64) -> u64 {
+    /// The hash, the ids and the texts of an event take more than that.
+    const EVENT_BYTES_MIN: u64 = 64;
+    let number = |sql: &str| {
+        let value = connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
+        let value = value.ok().map(Option::unwrap_or_default);
+        value.and_then(|value| u64::try_from(value).ok())
+    };
+    let pages = number("PRAGMA page_count").unwrap_or_default();
+    let room = pages.saturating_mul(number("PRAGMA page_size").unwrap_or_default());
+    let last = number("SELECT max(seq) FROM events").unwrap_or(counted);
+    last.min(room / EVENT_BYTES_MIN)
+}
+
+fn damage_error(what: String) -> rusqlite::Error {
+    FromSqlError::other(std::io::Error::other(what)).into()
 }
 
 struct StreamMerge<'c> {
@@ -336,13 +377,17 @@ struct StreamMerge<'c> {
 
 impl StreamMerge<'_> {
     fn push_next(&mut self, nth: usize, id: i64, head: &StreamHead, position: u64) -> Result<()> {
+        let is_counted = position <= head.count;
         match time_of_event(self.connection, id, position)? {
-            Some(time) => self.next.push(Reverse((time, nth, position))),
-            None if position > head.count => {}
-            None => {
-                let what = format!("event {position} of {} is missing", head.stream);
-                return Err(FromSqlError::other(std::io::Error::other(what)).into());
+            Some(time) if is_counted => self.next.push(Reverse((time, nth, position))),
+            None if !is_counted => {}
+            Some(_) => {
+                // The search for a cursor would find the end of the stream before it,
+                // and the same event again.
+                let what = format!("event {position} of {} is not counted", head.stream);
+                return Err(damage_error(what));
             }
+            None => return Err(missing_error(&head.stream, position)),
         }
         Ok(())
     }
@@ -358,6 +403,10 @@ impl StreamMerge<'_> {
             parse_record(stream.clone(), row)
         })
     }
+}
+
+fn missing_error(stream: &StreamId, position: u64) -> rusqlite::Error {
+    damage_error(format!("event {position} of {stream} is missing"))
 }
 
 fn time_of_event(connection: &Connection, stream: i64, position: u64) -> Result<Option<i64>> {
@@ -389,7 +438,7 @@ fn first_position_after(
     while low < high {
         let middle = low + (high - low) / 2;
         let Some(micros) = time_of_event(connection, id, middle)? else {
-            return Ok(high);
+            return Err(missing_error(&head.stream, middle));
         };
         let time = Timestamp::from_microsecond(micros).map_err(FromSqlError::other)?;
         if (Cursor {

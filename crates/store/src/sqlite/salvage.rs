@@ -4,6 +4,9 @@
 //! First each stream by its positions, through the index, which says of an event whose
 //! page is damaged which one it is. Then, by their sequence numbers, the events to which
 //! the index no longer leads.
+//!
+//! Counts, positions and numbers may be damaged themselves, and as great as a number can
+//! be: nothing is looked up more often than the file has room for events.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -14,7 +17,7 @@ use piton_core::id::StreamId;
 use piton_core::journal::Record;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-use super::journal::{parse_record, record_columns};
+use super::journal::{bound_of_seq, parse_record, record_columns, sum_counts};
 use super::rows::to_sqlite_integer;
 use crate::store::UnreadableEvent;
 
@@ -35,10 +38,13 @@ const AT_SEQ: &str = concat!(
 );
 /// Answered by the index alone.
 const SEQ_AT_POSITION: &str = "SELECT seq FROM events WHERE stream = ?1 AND position = ?2";
+/// The same for the event that is next in its stream.
+const POSITION_AFTER: &str =
+    "SELECT position FROM events WHERE stream = ?1 AND position > ?2 ORDER BY position LIMIT 1";
 /// Answered by the index of names alone.
 const NAMES: &str = "SELECT id, name FROM streams ORDER BY name";
 const COUNT: &str = "SELECT count FROM streams WHERE id = ?1";
-const LAST_SEQ: &str = "SELECT max(seq) FROM events";
+const SEQ_AFTER: &str = "SELECT seq FROM events WHERE seq > ?1 ORDER BY seq LIMIT 1";
 
 /// An event, or what is known of one that cannot be read.
 type Salvaged = std::result::Result<Record, UnreadableEvent>;
@@ -84,13 +90,22 @@ struct Salvage<'c> {
     met: BTreeSet<i64>,
     /// The events to which the index does not lead, and why.
     missing: BTreeMap<(usize, u64), String>,
+    /// The same where a stream lacks more than was ever stored: its index, the first and
+    /// the last position.
+    gaps: BTreeSet<(usize, u64, u64)>,
+    /// The greatest number that an event can have, and so the greatest position.
+    bound: u64,
 }
 
 impl<'c> Salvage<'c> {
     fn new(connection: &'c Connection) -> Self {
+        let streams = read_streams(connection);
+        let counted = sum_counts(streams.iter().filter_map(|stream| stream.count));
         Self {
             connection,
-            streams: read_streams(connection),
+            bound: bound_of_seq(connection, counted),
+            gaps: BTreeSet::new(),
+            streams,
             next: BinaryHeap::new(),
             met: BTreeSet::new(),
             missing: BTreeMap::new(),
@@ -102,17 +117,39 @@ impl<'c> Salvage<'c> {
         loop {
             let stream = &mut self.streams[nth];
             stream.position += 1;
-            let (id, position) = (stream.id, stream.position);
-            // Where that is not known, the first one that is not found is the end.
-            let is_beyond_end = stream.count.is_none_or(|count| position > count);
-            let why = match self.seq_at(id, position) {
+            let (id, position, count) = (stream.id, stream.position, stream.count.unwrap_or(0));
+            let next = match self.seq_at(id, position) {
                 Ok(Some(seq)) => return self.read_next(nth, seq),
-                Ok(None) | Err(_) if is_beyond_end => return,
-                Ok(None) => "it is not where its stream has it".to_owned(),
-                Err(error) => error.to_string(),
+                Ok(None) => self.position_after(id, position),
+                Err(error) => Err(error),
             };
-            self.missing.insert((nth, position), why);
+            match next {
+                Ok(Some(next)) => {
+                    self.note_gap(nth, position, next - 1);
+                    self.streams[nth].position = next - 1;
+                }
+                Ok(None) => return self.note_gap(nth, position, count),
+                // Where the count is not known, the first one that is not found is the end.
+                Err(_) if position > count.min(self.bound) => {
+                    return self.note_gap(nth, position, count);
+                }
+                Err(error) => drop(self.missing.insert((nth, position), error.to_string())),
+            }
         }
+    }
+
+    /// Notes that a stream lacks these events: one by one, as long as they can be there.
+    fn note_gap(&mut self, nth: usize, from: u64, to: u64) {
+        if from > to {
+            return;
+        }
+        if to > self.bound {
+            self.gaps.insert((nth, from, to));
+            return;
+        }
+        let why = "it is not where its stream has it";
+        let lacks = (from..=to).map(|position| ((nth, position), why.to_owned()));
+        self.missing.extend(lacks);
     }
 
     fn read_next(&mut self, nth: usize, seq: i64) {
@@ -128,10 +165,22 @@ impl<'c> Salvage<'c> {
     }
 
     fn seq_at(&self, stream: i64, position: u64) -> Result<Option<i64>> {
+        // There is none behind the greatest number.
+        let Ok(position) = i64::try_from(position) else {
+            return Ok(None);
+        };
         let mut statement = self.connection.prepare_cached(SEQ_AT_POSITION)?;
-        let position = to_sqlite_integer(position);
         let seq = statement.query_row(params![stream, position], |row| row.get(0));
         seq.optional()
+    }
+
+    fn position_after(&self, stream: i64, position: u64) -> Result<Option<u64>> {
+        let mut statement = self.connection.prepare_cached(POSITION_AFTER)?;
+        let after = params![stream, to_sqlite_integer(position)];
+        let next = statement.query_row(after, |row| row.get::<_, i64>(0));
+        let next = next.optional()?.map(i64::cast_unsigned);
+        // A damaged index can lead back, and so round and round.
+        Ok(next.filter(|next| *next > position))
     }
 
     fn read_indexed(&self, nth: usize, seq: i64) -> Salvaged {
@@ -154,13 +203,10 @@ impl<'c> Salvage<'c> {
 
     /// Reads the events by their sequence numbers that were not met yet.
     fn read_unindexed(&self, each: &mut dyn FnMut(Salvaged) -> ControlFlow<()>) -> ControlFlow<()> {
-        let counted: u64 = self.streams.iter().filter_map(|stream| stream.count).sum();
-        let last = self
-            .connection
-            .query_row(LAST_SEQ, [], |row| row.get::<_, Option<i64>>(0));
-        let last = last.ok().flatten().unwrap_or(0);
         let (mut missing, mut lost) = (self.missing.clone(), Vec::new());
-        for seq in 1..=last.max(to_sqlite_integer(counted)) {
+        let mut seq = 0;
+        while let Some(next) = self.seq_after(seq) {
+            seq = next;
             if self.met.contains(&seq) {
                 continue;
             }
@@ -185,12 +231,38 @@ impl<'c> Salvage<'c> {
         lost.drain(..missing.len().min(lost.len()));
         let missing = missing
             .into_iter()
-            .map(|((nth, position), why)| UnreadableEvent {
-                stream: Some(self.streams[nth].name.clone()),
-                position: Some(position),
-                ..UnreadableEvent::unknown(why)
-            });
-        missing.chain(lost).map(Err).try_for_each(each)
+            .map(|((nth, position), why)| self.missing_event(nth, position, why));
+        let gaps = self.gaps.iter().map(|(nth, from, to)| {
+            let what = format!("events {from} to {to} are missing");
+            self.missing_event(*nth, *from, what)
+        });
+        missing.chain(gaps).chain(lost).map(Err).try_for_each(each)
+    }
+
+    fn missing_event(&self, nth: usize, position: u64, what: String) -> UnreadableEvent {
+        UnreadableEvent {
+            stream: Some(self.streams[nth].name.clone()),
+            position: Some(position),
+            ..UnreadableEvent::unknown(what)
+        }
+    }
+
+    /// The next sequence number at which there may be an event.
+    fn seq_after(&self, seq: i64) -> Option<i64> {
+        let statement = self.connection.prepare_cached(SEQ_AFTER);
+        let next = statement.and_then(|mut statement| {
+            let next = statement.query_row([seq], |row| row.get(0));
+            next.optional()
+        });
+        match next {
+            Ok(Some(next)) if next > seq => Some(next),
+            Ok(None) => None,
+            // Behind what cannot be read, or leads back, there may be more.
+            Ok(Some(_)) | Err(_) => {
+                let next = seq.checked_add(1)?;
+                (next.unsigned_abs() <= self.bound).then_some(next)
+            }
+        }
     }
 
     /// An event that was found by its sequence number, and where its stream has it.

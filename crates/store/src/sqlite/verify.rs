@@ -10,7 +10,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::sqlite_fault;
 use super::index;
-use super::journal::{ALL, AT, NAME_COLUMN, SEQ_COLUMN, parse_record, read_heads};
+use super::journal::{
+    ALL, AT, NAME_COLUMN, SEQ_COLUMN, bound_of_seq, parse_record, read_heads, sum_counts,
+};
 use super::rows::{TABLES, Table, columns_of_row, parse_row, to_sqlite_integer};
 use crate::audit::{Audit, describe_key};
 use crate::store::{Damage, StoreFault, StreamHead, VerifyReport};
@@ -29,8 +31,8 @@ pub(super) fn verify_database(
         Vec::new()
     });
     let kept: Vec<StreamHead> = kept.into_iter().map(|(_, head)| head).collect();
-    let expected: u64 = kept.iter().map(|head| head.count).sum();
-    audit_events(&tx, expected, &mut audit);
+    let counted = sum_counts(kept.iter().map(|head| head.count));
+    audit_events(&tx, counted, &mut audit);
     audit.check_heads(&kept);
     let mut dependencies = BTreeSet::new();
     let mut index = index::ExpectedIndex::default();
@@ -60,7 +62,7 @@ pub(super) fn verify_database(
 }
 
 /// Reads the events in their order; where that breaks off, one by one.
-fn audit_events(connection: &Connection, expected: u64, audit: &mut Audit) {
+fn audit_events(connection: &Connection, counted: u64, audit: &mut Audit) {
     let mut last = 0;
     let Err(error) = scan_events(connection, &mut last, audit) else {
         return;
@@ -70,7 +72,7 @@ fn audit_events(connection: &Connection, expected: u64, audit: &mut Audit) {
         format!("cannot be read in order after number {last}: {error}"),
     );
     let mut unreadable: Option<(u64, u64, String)> = None;
-    for seq in last + 1..=expected {
+    for seq in last.saturating_add(1)..=bound_of_seq(connection, counted) {
         let read = connection.prepare_cached(AT).and_then(|mut statement| {
             statement
                 .query_row([to_sqlite_integer(seq)], |row| {

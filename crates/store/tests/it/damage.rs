@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use piton_core::entry::EntryType;
 use piton_core::id::RunId;
 use piton_simkit::seed::salted;
-use piton_store::{Damage, FaultKind, SqliteStore, Store, StoreOptions, UnreadableEvent};
+use piton_store::{Cursor, Damage, FaultKind, SqliteStore, Store, StoreOptions, UnreadableEvent};
 use piton_testkit::chance::{Chance, Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry_of, facts, keep, log, plan};
@@ -529,6 +529,106 @@ fn behind_a_damaged_page_every_event_is_read_or_named() {
     }
 }
 
+/// Reads page by page, as `piton journal export` does.
+fn read_pages(victim: &Victim) -> Result<usize, FaultKind> {
+    let store = SqliteStore::open(victim.path(), StoreOptions::read_only()).expect("it opens");
+    let (mut cursor, mut count) = (None, 0);
+    for _ in 0..100 {
+        let page = store.read_journal(cursor.as_ref(), 5);
+        let page = page.map_err(|fault| fault.kind)?;
+        let Some(last) = page.last() else {
+            return Ok(count);
+        };
+        cursor = Some(Cursor {
+            time: last.stamp.time,
+            stream: last.stream.clone(),
+            position: last.stamp.position,
+        });
+        count += page.len();
+    }
+    panic!("it does not end");
+}
+
+#[test]
+fn pages_of_a_journal_end_with_all_of_its_events_or_with_damage() {
+    let victim = Victim::new();
+    assert_eq!(read_pages(&victim), Ok(16));
+    for sql in [
+        "UPDATE streams SET count = 3 WHERE id = 2",
+        "UPDATE streams SET count = 0 WHERE id = 2",
+        "UPDATE streams SET count = 13 WHERE id = 2",
+        "UPDATE streams SET count = count + 1000000 WHERE id = 2",
+        "DELETE FROM streams WHERE id = 2",
+        "DELETE FROM streams",
+        "UPDATE events SET position = 99 WHERE seq = 16",
+        "UPDATE events SET position = 99 WHERE seq = 9",
+        "DELETE FROM events WHERE seq = 9",
+    ] {
+        let victim = Victim::new();
+        victim.sql(sql);
+        assert_eq!(read_pages(&victim), Err(FaultKind::Damaged), "{sql}");
+    }
+}
+
+/// A third stream, so that counts near the greatest number add up to more than there is.
+const GREATEST_COUNTS: &str = "INSERT INTO streams SELECT 3, 'third', count, hash, time FROM streams \
+                               WHERE id = 2; UPDATE streams SET count = 9223372036854775800";
+
+#[test]
+fn what_a_head_counts_too_many_is_one_gap() {
+    for (sql, gaps) in [
+        ("UPDATE streams SET count = count + 1000000 WHERE id = 2", 1),
+        (
+            "UPDATE streams SET count = count + 1099511627776 WHERE id = 2",
+            1,
+        ),
+        (GREATEST_COUNTS, 3),
+    ] {
+        let victim = Victim::new();
+        victim.sql(sql);
+        let (whole, unreadable) = salvage(&victim).expect("it opens");
+        assert_eq!((whole.len(), unreadable.len()), (16, gaps), "{sql}");
+        let first = &unreadable[gaps.min(2) - 1];
+        assert_eq!(
+            (
+                first.stream.as_ref().map(ToString::to_string),
+                first.position
+            ),
+            (Some("sessions".to_owned()), Some(13)),
+            "{sql}"
+        );
+        assert!(first.what.contains("13 to "), "{sql}: {}", first.what);
+    }
+}
+
+#[test]
+fn numbers_that_are_too_great_keep_nothing_from_ending() {
+    let noise = |victim: &Victim| {
+        let mut bytes = fs::read(victim.db()).expect("readable");
+        let words = b"number 100 of the words";
+        let at = bytes.windows(words.len()).position(|found| found == words);
+        let page = at.expect("it is there") / 4096 * 4096;
+        bytes[page..page + 4096].fill(0xa5);
+        fs::write(victim.db(), bytes).expect("writable");
+    };
+    for sql in [
+        GREATEST_COUNTS,
+        "UPDATE events SET seq = 4611686018427387904 WHERE seq = 9",
+        "UPDATE events SET position = 4611686018427387904 WHERE seq = 9",
+    ] {
+        let victim = Victim::with_entries(300);
+        victim.sql(sql);
+        assert_ne!(victim.damage(), [], "{sql}");
+        let (whole, _) = salvage(&victim).expect("it opens");
+        assert_eq!(whole.len(), 304, "{sql}");
+        noise(&victim);
+        assert_ne!(victim.damage(), [], "{sql}");
+        let (whole, unreadable) = salvage(&victim).expect("it opens");
+        assert!(whole.len() > 200, "{sql}: {}", whole.len());
+        assert!(unreadable.len() < 2_000, "{sql}: {}", unreadable.len());
+    }
+}
+
 #[test]
 fn views_are_made_anew_whatever_was_wrong_with_them() {
     for sql in [
@@ -593,4 +693,23 @@ fn a_rebuild_refuses_a_damaged_journal_and_a_store_in_use() {
     let names: Vec<_> = left.map(|file| file.file_name()).collect();
     let is_new = |name: &std::ffi::OsString| name.to_string_lossy().contains(".new");
     assert!(!names.iter().any(is_new), "{names:?}");
+}
+
+#[test]
+fn a_rebuild_names_the_first_event_that_cannot_be_copied() {
+    let victim = Victim::with_entries(300);
+    let mut bytes = fs::read(victim.db()).expect("readable");
+    let words = b"number 100 of the words";
+    let windows = bytes.windows(words.len()).enumerate();
+    let found: Vec<usize> = windows
+        .filter(|(_, found)| found == words)
+        .map(|(at, _)| at / 4096 * 4096)
+        .collect();
+    for page in found {
+        bytes[page..page + 4096].fill(0xa5);
+    }
+    fs::write(victim.db(), bytes).expect("writable");
+    let fault = SqliteStore::rebuild(victim.path(), &mut |_| ()).expect_err("it is damaged");
+    assert_eq!(fault.kind, FaultKind::Damaged);
+    assert!(fault.what.contains("sessions, event "), "{fault}");
 }
