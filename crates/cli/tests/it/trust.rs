@@ -82,7 +82,7 @@ impl Stranger {
         questions
             .iter()
             .filter_map(text)
-            .filter(|text| text.contains("trusts"))
+            .filter(|text| text.contains("is not trusted here yet"))
             .collect()
     }
 

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::session::Session;
 
 /// How a question about trust begins: by this it is found again.
-const QUESTION: &str = "this project would run what nobody here trusts yet: ";
+const QUESTION: &str = "this project would run what is not trusted here yet: ";
 /// So much of a hash tells two questions apart.
 const SHORT_HASH: usize = 12;
 
