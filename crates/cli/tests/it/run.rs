@@ -34,7 +34,7 @@ mod agents {
 
     #[test]
     fn an_agent_finds_its_work_in_its_environment_and_its_prompt_on_stdin() {
-        let agent = "cat >prompt\nenv | grep ^PITON_ | sort >env\npwd >cwd\necho built the thing";
+        let agent = "cat >prompt\nenv | grep ^PITON_ | grep -v ^PITON_TEST_ | sort >env\npwd >cwd\necho built the thing";
         let scratch = Scratch::new();
         scratch
             .sprint_with("model: haiku\n", ONE)
