@@ -3,7 +3,7 @@
 
 use piton_core::attempt::RecoveryAction;
 use piton_core::classify::FailureCategory;
-use piton_core::memory::{MemoryKind, MemoryRow};
+use piton_core::memory::{MemoryKind, MemoryRow, UnconfirmedPolicy};
 use piton_core::policy::RetryPolicy;
 use piton_core::prepare::PreparedContext;
 use piton_core::recover::{Recovery, Rule};
@@ -116,6 +116,7 @@ impl Policy {
                     tokens_max: TOKENS,
                     blockers: BlockerScope::Item,
                     rule_texts: &[],
+                    unconfirmed: UnconfirmedPolicy::default(),
                 };
                 let prepared = preparation::prepare_item(&world.store, &request)?;
                 Ok(Known {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{ProcessEnd, ProgramReport, Report};
 use piton_core::classify::classify_failure;
 use piton_core::evidence::ClaimSettings;
-use piton_core::memory::MemoryRow;
+use piton_core::memory::{MemoryRow, UnconfirmedPolicy};
 use piton_core::plan::{ImportedItemHistory, ItemTurn, Order, Plan, PlannedItem};
 use piton_core::policy::{Limits, Policy as PlanPolicy};
 use piton_core::run_loop::{Effect, Input, RunLoop, RunLoopEnding, RunLoopOptions};
@@ -358,6 +358,7 @@ impl Simulation<'_> {
                 attempt,
                 report: &report,
                 output: "",
+                unconfirmed: UnconfirmedPolicy::default(),
             };
             let all: Vec<&MemoryRow> = self.memories.iter().collect();
             self.policy.recovery(&self.world, &all, (&ended, tries))?

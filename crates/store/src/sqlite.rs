@@ -182,7 +182,6 @@ impl SqliteStore {
         options: StoreOptions,
     ) -> Result<Self, StoreFault> {
         let journal_only = options.access == StoreAccess::JournalOnly;
-        let acknowledged = AcknowledgedHead::read(&place);
         let direct = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connected| {
             let version = match check_version(&connected.connection, &place.db) {
                 Err(fault) if fault.kind == FaultKind::Newer && journal_only => SCHEMA_VERSION,
@@ -193,8 +192,7 @@ impl SqliteStore {
         match direct {
             Ok((SCHEMA_VERSION, connected)) => {
                 let now = truncate_to_micros(options.clock.now());
-                let loss = acknowledged
-                    .and_then(|head| head.find_loss(&connected.connection, now).ok().flatten());
+                let loss = acknowledged::find_loss(&place, &connected.connection, now);
                 let store =
                     Self::from_connected(place, Some(identity), options, connected, None, None)?;
                 Ok(Self { loss, ..store })

@@ -146,6 +146,7 @@ fn copy_fault(place: &StorePaths, source: &Path, new: &Path, error: rusqlite::Er
             damage_fault(place, &damage)
         }),
         FaultKind::Missing
+        | FaultKind::InUse
         | FaultKind::Io
         | FaultKind::Gone
         | FaultKind::Newer
