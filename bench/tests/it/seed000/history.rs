@@ -12,7 +12,7 @@ use piton_bench::seed000::{
 use piton_core::attempt::{
     Outcome, ProgramReport, RecoveryAction, Report, ReportedAttempt, ReportedChanges,
 };
-use piton_core::memory::Memory;
+use piton_core::memory::{Memory, UnconfirmedPolicy};
 use piton_core::prepare::{PreparedContext, Section};
 use piton_core::recover::{Advice, AdviceKind, FailureContext, Recovery, Rule, choose_recovery};
 use piton_core::{AttemptId, AttemptRow, Command, DecodedRecord, Event, Need, Node, RunId};
@@ -215,6 +215,7 @@ impl History {
             tokens_max: TOKENS,
             blockers: BlockerScope::Project,
             rule_texts: &[],
+            unconfirmed: UnconfirmedPolicy::default(),
         };
         let piton = preparation::prepare_item(store, &request).expect("in memory");
         assert_eq!(piton.left_out, 0);

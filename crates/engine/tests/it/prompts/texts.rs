@@ -61,6 +61,7 @@ fn ingredients<'a>(
         about: PlanFileNotes {
             whole: Some(text.to_owned()),
             details: Some(text.to_owned()),
+            ..PlanFileNotes::default()
         },
         pieces: vec![format!("`p1` (done): {text}")],
         later_check: Some(LaterCheck {
