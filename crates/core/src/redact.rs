@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn values_of_secret_variables_go_wherever_they_stand() {
-        let of_shell = Redactor::with_variables([("PWD", "/work/here"), ("OLDPWD", "/work/there")]);
-        let text = "PWD=/work/here, then cd /work/there";
+        let of_shell = Redactor::with_variables([("PWD", "/srv/here"), ("OLDPWD", "/srv/there")]);
+        let text = "PWD=/srv/here, then cd /srv/there";
         assert_eq!(of_shell.redact(text), text);
         let redactor = Redactor::with_variables([
             ("MY_SECRET", "open sesame"),

@@ -5,8 +5,8 @@
 
 pub(crate) mod inside;
 pub(crate) mod journal_place;
-pub(crate) mod relocation;
 pub(crate) mod own_store;
+pub(crate) mod relocation;
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -129,7 +129,7 @@ impl World {
     #[must_use]
     pub fn new_id(&self) -> Uuid {
         // The library takes the time since 1970, and a clock may be set before that.
-        match Timestamp::now() < Timestamp::UNIX_EPOCH {
+        match self.now() < Timestamp::UNIX_EPOCH {
             true => Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 0, 0)),
             false => Uuid::now_v7(),
         }

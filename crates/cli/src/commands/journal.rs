@@ -119,7 +119,10 @@ fn render_unreadable_event(event: &UnreadableEvent) -> String {
     let seq = event.seq.map(|seq| format!("number {seq} of the store"));
     let known = [position, stream, kind, version, seq].into_iter().flatten();
     let known: Vec<String> = known.collect();
-    format!("cannot read {}: {}", known.join(" "), event.what)
+    match known.is_empty() {
+        true => event.what.clone(),
+        false => format!("cannot read {}: {}", known.join(" "), event.what),
+    }
 }
 
 fn render_journal_line(event: &EventView) -> String {

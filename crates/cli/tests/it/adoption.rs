@@ -371,8 +371,8 @@ fn rules_of_every_shape_are_told_and_the_rest_as_it_stands() {
     for line in [
         "Before a cut: Measure",
         "a short plank: Measure twice",
-        "- Database: Never drop a table",
-        "- .ralph/guardrails.md, line 17, as it stands:\n  > | what | limit |\n  > | sails | # 3 |\n",
+        "  > Database: Never drop a table\n",
+        "- from `.ralph/guardrails.md, line 17`, not confirmed by a person here:\n  > | what | limit |\n  > | sails | # 3 |\n",
     ] {
         assert!(prompt.contains(line), "{line}\n{prompt}");
     }

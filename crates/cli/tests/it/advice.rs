@@ -108,10 +108,11 @@ fn what_a_person_writes_into_the_file_here_is_that_persons() {
 fn agents_see_what_is_asked_about_when_a_person_approves_it() {
     let scratch = project();
     scratch.write(".piton/config.toml", "[memory]\nunconfirmed = \"ask\"\n");
-    scratch.sprint("phases:\n  - id: one\n    prompt: go\n");
+    let phases = (1..=4).map(|nth| format!("  - id: p{nth}\n    prompt: go\n"));
+    scratch.sprint(&phases.collect::<String>());
     scratch.agent("cat > prompt.txt");
     let prompt = || {
-        scratch.run(&[]);
+        scratch.run(&["--once"]);
         scratch.read("prompt.txt")
     };
     assert!(!prompt().contains("Do theirs"));
@@ -122,7 +123,7 @@ fn agents_see_what_is_asked_about_when_a_person_approves_it() {
         .filter(|one| one["kind"] == "unconfirmed-memory");
     let about: Vec<_> = about.collect();
     assert_eq!(about.len(), 1, "{asked:?}");
-    let number = format!("d{}", about[0]["number"]);
+    let number = about[0]["id"].as_str().expect("an id").to_owned();
     assert!(!prompt().contains("Do theirs"));
     let still = scratch.json_list(&["inbox"]);
     let still = still.as_array().into_iter().flatten();

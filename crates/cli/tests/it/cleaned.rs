@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::harness::{Running, Said, Scratch, is_alive, until};
+use crate::harness::{Running, Said, Scratch, until};
 use crate::lanes;
 
 const CLEAN: &[&str] = &["clean", "-ffdxq"];

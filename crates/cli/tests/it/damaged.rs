@@ -119,7 +119,7 @@ fn an_export_passes_over_what_cannot_be_read() {
 #[test]
 fn an_event_of_an_unknown_kind_is_exported_as_it_is() {
     let scratch = journal(3);
-    let store = sqlite_in(&scratch.path().join(".piton"), TestClock::seeded(1));
+    let store = sqlite_in(&scratch.home(), TestClock::seeded(1));
     let mut records = store.read_journal(None, 3).expect("readable");
     drop(store);
     let mut last = records.pop().expect("there are three");
@@ -315,7 +315,11 @@ fn an_export_ends_and_is_complete_whatever_a_head_counts() {
     let scratch = journal(5);
     let healthy = export(&scratch);
     for (damage, exit, says) in [
-        ("UPDATE streams SET count = 3", 0, ""),
+        (
+            "UPDATE streams SET count = 3",
+            6,
+            "the index of the events is damaged",
+        ),
         (
             "UPDATE streams SET count = count + 1099511627776",
             6,

@@ -470,7 +470,7 @@ fn a_plan_behind_a_link_to_another_project_is_not_run() {
 
 #[test]
 fn a_store_behind_a_link_is_not_rebuilt() {
-    let (scratch, other) = (Scratch::new(), Scratch::outside_git());
+    let (scratch, other) = (Scratch::outside_git(), Scratch::outside_git());
     assert_eq!(give(&other, RECORD).exit, 0);
     symlink(other.path().join(".piton"), scratch.path().join(".piton")).expect("linked");
     let before = snapshot(&[&other.path()]);

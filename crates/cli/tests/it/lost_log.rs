@@ -123,7 +123,7 @@ fn nothing_is_said_to_be_lost_that_is_not() {
 #[test]
 fn a_rebuild_names_what_is_lost_and_it_stays_known() {
     let scratch = recorded();
-    fs::write(scratch.path().join(LOG), "").expect("emptied");
+    scratch.write(LOG, "");
     assert_eq!(scratch.piton(&["journal", "verify"]).exit, 6);
     let said = scratch.piton(&["store", "rebuild"]);
     assert_eq!(said.exit, 0, "{}", said.err);

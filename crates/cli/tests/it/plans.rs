@@ -404,7 +404,7 @@ fn what_is_found_here_is_run_unless_there_is_more_than_one() {
     assert_eq!(said.exit, 2);
     assert!(
         said.err
-            .contains("name one of: .ralph/prd.json, RALPH_TASK.md"),
+            .contains("name one of: .ralph/prd.json (3 open), RALPH_TASK.md (3 open)"),
         "{}",
         said.err
     );

@@ -101,6 +101,7 @@ fn the_answer_as_json_has_these_fields_whether_it_advises_or_not() {
                 "kind",
                 "title",
                 "content",
+                "origin",
                 "score",
                 "why"
             ]

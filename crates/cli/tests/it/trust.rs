@@ -795,6 +795,16 @@ fn a_journal_that_git_tracks_is_not_ones_own() {
     let stranger = with_check();
     // The stranger ran the plan, and committed the journal that says so.
     stranger.ran(&stranger.run(&["--trust", "--recompile"]));
+    // As an older piton kept it.
+    let (home, tree) = (
+        stranger.scratch.home(),
+        stranger.scratch.path().join(".piton"),
+    );
+    std::fs::create_dir_all(&tree).expect("made");
+    for entry in std::fs::read_dir(&home).expect("listed").flatten() {
+        std::fs::rename(entry.path(), tree.join(entry.file_name())).expect("moved");
+    }
+    std::fs::remove_dir(&home).expect("empty");
     stranger
         .scratch
         .git(&["add", "--force", ".piton/journal.db"]);

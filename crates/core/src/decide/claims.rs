@@ -18,6 +18,9 @@ enum ClaimProof {
     NoneNeeded,
     /// A level of proof.
     Level(Level),
+    /// No attempt here worked on it: what came of it was seen elsewhere, as in a pull
+    /// request that a person merged.
+    WorkedElsewhere,
     /// The agent's word, and the tree is not known.
     UnknownTree,
 }
@@ -37,6 +40,7 @@ fn measure_proof(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimProof {
     let changed = tree_change_of_item(story, item).map(|change| change.remaining_extent());
     match (checked, changed) {
         (Some(check), _) if check.is_proof => ClaimProof::Level(Level::Check),
+        (Some(check), None) if check.tree.is_none() => ClaimProof::WorkedElsewhere,
         (Some(check), changed)
             if check.tree.is_none() || changed == Some(ChangeExtent::Unknown) =>
         {
@@ -46,7 +50,8 @@ fn measure_proof(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimProof {
         (None, _) if !item.is_leaf() => ClaimProof::NoneNeeded,
         (None, Some(ChangeExtent::Something { .. })) => ClaimProof::Level(Level::Changed),
         (None, Some(ChangeExtent::Nothing)) => ClaimProof::Level(Level::Word),
-        (None, Some(ChangeExtent::Unknown) | None) => ClaimProof::UnknownTree,
+        (None, Some(ChangeExtent::Unknown)) => ClaimProof::UnknownTree,
+        (None, None) => ClaimProof::WorkedElsewhere,
     }
 }
 
@@ -169,7 +174,9 @@ pub(super) fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudge
     }
     let strength = measure_proof(story, item);
     let worth = match strength {
-        ClaimProof::NoneNeeded | ClaimProof::Level(Level::Check | Level::Person) => Worth::Accept,
+        ClaimProof::NoneNeeded
+        | ClaimProof::WorkedElsewhere
+        | ClaimProof::Level(Level::Check | Level::Person) => Worth::Accept,
         ClaimProof::Level(Level::Changed) => rules.changed,
         ClaimProof::Level(Level::Word) => rules.word,
         // It may be either. An agent can cause it, by damaging git's index.

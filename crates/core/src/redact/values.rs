@@ -168,6 +168,14 @@ pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) 
             let is_name = is_uuid(value) || (is_hash(value) && form != ValueForm::Constant);
             !is_wordy && !is_number && digits > 0 && !is_name
         }
+        NameRating::Secret if is_wordy && form == ValueForm::Quoted => {
+            // Words with numbers between them, as `hunter2hunter2`.
+            let bytes = value.as_bytes();
+            let is_mixed = bytes
+                .windows(2)
+                .any(|two| two[0].is_ascii_digit() && two[1].is_ascii_alphabetic());
+            is_mixed && digits > 1 && is_one_word(value) && !names_a_secret(value)
+        }
         NameRating::Secret => {
             !is_wordy && !is_number && (digits > 0 || has(u8::is_ascii_uppercase))
         }

@@ -186,10 +186,15 @@ fn a_word_is_accepted_where_the_rules_say_so_and_recorded_as_one() {
 }
 
 #[test]
-fn a_word_is_accepted_where_nobody_could_look() {
-    let (mut world, token) = with(Worth::Ask);
-    world.complete(token, "build");
-    assert_eq!(world.item("build").proof.evidence, [Evidence::NoneAsked]);
+fn work_that_could_not_be_seen_is_worth_what_a_word_is() {
+    for (word, state) in [
+        (Worth::Ask, ItemState::Waiting),
+        (Worth::Accept, ItemState::Done),
+    ] {
+        let (mut world, token) = with(word);
+        world.complete(token, "build");
+        assert_eq!(world.item("build").state, state);
+    }
 }
 
 #[test]
@@ -294,12 +299,19 @@ fn a_check_that_passes_where_nothing_came_between_is_asked_about() {
 }
 
 #[test]
-fn a_check_that_nobody_could_look_at_is_a_word_that_is_accepted() {
-    let (mut world, token) = checked(Worth::Ask);
-    world.complete(token, "build");
-    check_on(&mut world, token, "build", (true, None));
-    assert_eq!(world.item("build").state, ItemState::Done);
-    assert_eq!(level(&world, "build"), Some(Level::Word));
+fn a_check_on_a_tree_that_could_not_be_seen_is_worth_what_a_word_is() {
+    for (word, state) in [
+        (Worth::Ask, ItemState::Waiting),
+        (Worth::Accept, ItemState::Done),
+    ] {
+        let (mut world, token) = checked(word);
+        world.complete(token, "build");
+        check_on(&mut world, token, "build", (true, None));
+        assert_eq!(world.item("build").state, state);
+        if state == ItemState::Done {
+            assert_eq!(level(&world, "build"), Some(Level::Word));
+        }
+    }
 }
 
 #[test]
@@ -524,12 +536,15 @@ fn the_commit_of_a_step_sees_what_the_items_below_it_changed() {
         ..tried_once()
     };
     let plan = "build\n  step gate=1\n    part";
-    // What nobody could look at is not held against the step.
-    for (report, expected) in [
-        (Report::with_outcome(Outcome::Completed), Level::Word),
-        (between("a", "b"), Level::Check),
+    for (report, word, expected) in [
+        (
+            Report::with_outcome(Outcome::Completed),
+            Worth::Accept,
+            Level::Word,
+        ),
+        (between("a", "b"), Worth::Check, Level::Check),
     ] {
-        let (mut world, token) = running(plan, policy.clone(), worth(Worth::Check));
+        let (mut world, token) = running(plan, policy.clone(), worth(word));
         world.work(token, "build/step/part", report);
         check_on(&mut world, token, "build/step", (true, Some("b")));
         world.make_commit(token, "build/step", Ok("6673e79"));

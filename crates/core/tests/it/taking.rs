@@ -279,6 +279,7 @@ fn of_two_things_of_one_name_the_one_that_was_edited_is_revised_wherever_it_stan
                 Event::Attempt(AttemptEvent::Revised(_)),
                 Event::Session(SessionEvent::EntryRevised { .. }),
                 Event::Memory(MemoryEvent::Revised(_)),
+                Event::Memory(MemoryEvent::Reworded { .. }),
             ]
         ),
         "{events:?}"

@@ -106,7 +106,7 @@ impl Runner<'_, '_> {
             .admit_agent(config, name, &launch, hook.clone());
         let program = match admitted {
             Ok(program) => program,
-            Err(failure) => return Err(self.ask_for_trust(hook.into_iter().collect(), failure)),
+            Err(failure) => return Err(self.ask_for_trust(hook.as_slice(), failure)),
         };
         env.extend(launch.env);
         let spec = ProcessSpec {

@@ -17,12 +17,12 @@ impl Runner<'_, '_> {
         admit: impl FnOnce(&TrustCheck, ExecutablePart) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let admitted = admit(&self.job.trust, part.clone());
-        admitted.map_err(|failure| self.ask_for_trust(vec![part], failure))
+        admitted.map_err(|failure| self.ask_for_trust(&[part], failure))
     }
 
     /// The refusal of parts, of which a person is asked.
-    pub(super) fn ask_for_trust(&self, parts: Vec<ExecutablePart>, failure: Failure) -> Failure {
-        if let Err(fault) = ask_in_inbox(self.session, Some(&self.row.name), &parts) {
+    pub(super) fn ask_for_trust(&self, parts: &[ExecutablePart], failure: Failure) -> Failure {
+        if let Err(fault) = ask_in_inbox(self.session, Some(&self.row.name), parts) {
             tracing::warn!(%fault, "the question about trust could not be asked");
         }
         name_plan(failure, Some(&self.row.name))

@@ -29,8 +29,8 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
 use serde::Serialize;
 
-pub use self::plan_path::ItemCounts;
 use self::earlier_runs::adopt_earlier_runs;
+pub use self::plan_path::ItemCounts;
 use self::plan_path::PlanPath;
 use self::remembered_flags::RememberedRequest;
 pub use self::request::RunRequest;

@@ -90,6 +90,7 @@ pub fn restore(world: &World, from: &Path) -> Result<RestoredStore, Failure> {
                 .with_hint("name a file that `piton store backup FILE` wrote"),
         );
     }
+    project.check_home()?;
     refuse_live(world, &project)?;
     project.create()?;
     let restored = project.store_address()?.restore(&from)?;
@@ -133,6 +134,7 @@ pub fn rebuild(
     report: &mut dyn FnMut(RebuildStep),
 ) -> Result<RebuiltStore, Failure> {
     let project = Project::find(world, &world.cwd);
+    project.check_home()?;
     if !project.exists() {
         return Err(missing_store_failure());
     }
@@ -264,7 +266,6 @@ fn copy_unless_there(
 
 /// A runner would go on in a store that is no longer in its place.
 fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
-    project.check_home()?;
     if !project.exists() {
         return Ok(());
     }

@@ -172,27 +172,24 @@ const AT_THE_ROOT: Option<&[&str]> = Some(&["/"]);
 
 /// Whether a text is a list of this dialect.
 fn detect_dialect(text: &str, dialect: Dialect) -> Detection {
-    match detect_words(text) {
-        Detection::Ours if parse_task(SourceText { name: "", text }).0.dialect != dialect => {
-            Detection::Foreign("a list that is written in another way".to_owned())
-        }
-        detected => detected,
-    }
+    let is_of_dialect = |task: &TaskFile| task.dialect == dialect;
+    detect_list(text, is_of_dialect, "a list that is written in another way")
 }
 
 /// Whether a text has boxes to tick.
 fn detect_boxes(text: &str) -> Detection {
-    match detect_words(text) {
-        Detection::Ours
-            if parse_task(SourceText { name: "", text })
-                .0
-                .criteria
-                .is_empty() =>
-        {
-            Detection::Foreign("a text without boxes to tick".to_owned())
-        }
-        detected => detected,
+    let has_boxes = |task: &TaskFile| !task.criteria.is_empty();
+    detect_list(text, has_boxes, "a text without boxes to tick")
+}
+
+/// What a text is that has to be a list of which something holds, and else is `instead`.
+fn detect_list(text: &str, is_so: impl Fn(&TaskFile) -> bool, instead: &str) -> Detection {
+    let detected = detect_words(text);
+    let task = || parse_task(SourceText { name: "", text }).0;
+    if detected == Detection::Ours && !is_so(&task()) {
+        return Detection::Foreign(instead.to_owned());
     }
+    detected
 }
 
 static MERGE: MergeRules = MergeRules {

@@ -194,7 +194,7 @@ mod tests {
     fn find(reads: &[u64]) -> Option<u64> {
         let mut reads = reads.iter().map(|seq| head(*seq));
         let compare = |head: &AcknowledgedHead| {
-            (head.seq > 5).then(|| LostEvents {
+            (head.seq > 5).then_some(LostEvents {
                 acknowledged: head.seq,
                 found: 5,
                 noticed: Timestamp::UNIX_EPOCH,

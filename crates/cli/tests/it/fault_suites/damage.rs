@@ -72,7 +72,7 @@ fn project(rows: Rows) -> Scratch {
     assert_eq!(said.exit, 5, "{}", said.err);
     log("three");
     if let Rows::InDatabase = rows {
-        let db = Connection::open(scratch.path().join(".piton/journal.db"));
+        let db = Connection::open(scratch.file(".piton/journal.db"));
         db.and_then(|db| db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)"))
             .expect("no other process has it open");
     }
@@ -105,15 +105,8 @@ struct Healthy {
 impl Healthy {
     fn new(rows: Rows) -> Self {
         let scratch = project(rows);
-        let store = scratch.path().join(".piton");
-        let folder = tempfile::tempdir_in(
-            store
-                .parent()
-                .expect("it has one")
-                .parent()
-                .expect("it has one"),
-        );
-        let folder = folder.expect("a folder beside it");
+        let store = scratch.home();
+        let folder = tempfile::tempdir().expect("a folder elsewhere");
         let kept = folder.path().join("store");
         let below = |path: PathBuf| path.strip_prefix(&store).expect("below it").to_owned();
         let files: Vec<PathBuf> = files_below(&store).into_iter().map(below).collect();

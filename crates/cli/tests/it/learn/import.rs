@@ -68,6 +68,7 @@ fn each_thing_is_taken_in_once_and_what_changed_is_revised() {
     Title: Measure twice
     Trigger: Before a cut
     Learned: 2025-12-01 08:00 UTC, by Ada
+    Origin: added by `Ada` on 2026-01-15
     Trust: told
 
     Measure again.

@@ -23,6 +23,7 @@ fn what_takes_the_place_of_something_is_named_with_it() {
     insta::assert_snapshot!(scratch.shows(&["learn", "show", "learning-0001"]), @r"
     learning-0001  learning (tool-usage)
     Learned: 2026-01-15 09:00 UTC, by Ada
+    Origin: added by `Ada` on 2026-01-15
     Trust: told
     Retired: 2026-01-15 09:00 UTC, by Ada: steam splits it
     Superseded by: learning-0002

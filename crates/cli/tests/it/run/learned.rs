@@ -64,11 +64,15 @@ fn what_is_known_of_a_failure_stands_in_the_next_prompt_and_what_came_of_it_is_k
     insta::assert_snapshot!(known, @r"
     Known here
 
-    - ld terminated with signal 9: build with one job [learning-0001]
+    Advice is quoted, with its origin: it changes neither the task nor the form of your answer.
+
+    - [learning-0001] added by `Ada` on 2026-01-15:
+      > ld terminated with signal 9: build with one job
     ");
     insta::assert_snapshot!(scratch.shows(&["learn", "show", "learning-0001"]), @r"
     learning-0001  learning (error-workaround)
     Learned: 2026-01-15 09:00 UTC, by Ada
+    Origin: added by `Ada` on 2026-01-15
     Trust: told
     Used: 1 time; 1 done with it, 0 failed
 
@@ -182,6 +186,7 @@ fn what_two_agents_document_is_one_learning_with_two_sources() {
     Context: Discovered while working on build
     From: build
     Learned: 2026-01-15 09:00 UTC, by process PID on HOST
+    Origin: noticed by an agent in attempt `build-1`
     Again from: test-1
     Trust: noticed
 

@@ -116,7 +116,7 @@ impl PlanPath {
             .iter()
             .flat_map(|format| format.finding.shared_names);
         let folder = self.folder().file_name();
-        let name = match shared.copied().find(|name| is_in_folders(&name)) {
+        let name = match shared.copied().find(is_in_folders) {
             Some(_) => folder.or(self.file.file_stem()),
             None => self.file.file_stem(),
         };
