@@ -297,7 +297,7 @@ fn what_is_found_is_offered_only_where_it_can_be_used_and_typed_from_here() {
     demo/SPRINT.yaml      left alone: `piton plan check ../demo`         the definition of a sprint, which has errors
     prd.json              left alone                                     a list of features, with nothing to do in it
     state.json            left alone: `piton files check ../state.json`  the state of an Agentic SDLC run, which cannot be read
-    web/prd.json          a plan: `piton run prd.json`                   a list of user stories
+    web/prd.json          a plan, 1 of 1 open: `piton run prd.json`      a list of user stories
     web/prd.json: took 1 entry, 9 keys
     hint: some files of ralph-dir are not there, and none is made; `piton init --with ralph-dir` begins them
     next: `piton run prd.json`

@@ -84,6 +84,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             folders: ANYWHERE,
             detect: detect_words,
             strict: StrictCheck::Headed(check, front_keys),
+            merge: Some(&MERGE),
             ..CHECKLIST
         },
     ],
@@ -163,7 +164,6 @@ const CHECKLIST: Format = Format {
     role: DocumentRole::Plan,
     read: |source| parse_task(source).1,
     counts: count_ticked_boxes,
-    merge: Some(&MERGE),
     ..UNNAMED
 };
 

@@ -136,14 +136,12 @@ fn a_run_that_dies_at_a_failpoint_of_the_engine_comes_to_the_same_end() {
     try_all(piton_engine::failpoint::POINTS);
 }
 
-/// The file that keeps the folder out of git was made, and not yet written.
+/// The folder was made, and nothing is in it yet.
 #[test]
-fn a_folder_whose_gitignore_was_never_written_gets_one() {
+fn a_home_that_was_only_made_is_used_and_git_sees_nothing_of_it() {
     let mut trial = Trial::new(Kind::Plain);
     die(&mut trial, "project.home-made", Must::Die);
-    trial.scratch.write(".piton/.gitignore", "");
     trial.run_to_end();
-    assert!(trial.scratch.read(".piton/.gitignore").starts_with('*'));
     assert!(
         !trial
             .scratch
