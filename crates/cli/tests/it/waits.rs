@@ -337,18 +337,16 @@ fn a_phase_and_a_step_wait_where_the_sprint_says_so() {
 
 /// How long a process was on a CPU so far.
 fn cpu(id: u32) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).expect("it is there");
-    let fields = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace();
-    let ticks: u64 = fields
-        .skip(11)
-        .take(2)
-        .map(|it| it.parse::<u64>().expect("a number"))
-        .sum();
-    Duration::from_millis(ticks * 10)
+    // `stat` counts what a tick of the clock finds at work, and what wakes by the clock
+    // is found by nearly each; `schedstat` has nanoseconds.
+    let threads = std::fs::read_dir(format!("/proc/{id}/task")).expect("it is there");
+    let used = threads.map(|thread| {
+        let path = thread.expect("it is there").path().join("schedstat");
+        let text = std::fs::read_to_string(path).expect("it is there");
+        let nanoseconds = text.split_whitespace().next().unwrap_or_default();
+        nanoseconds.parse::<u64>().expect("a number")
+    });
+    Duration::from_nanos(used.sum())
 }
 
 /// How often a process gave its CPU up of its own accord: it slept so often.

@@ -3,7 +3,7 @@
 //! They stand between two comments, so that they can be taken out again; what a
 //! person says of a file goes before.
 
-use crate::format::all_formats;
+use crate::format::{ANYWHERE, DocumentRole, Format, all_formats};
 use crate::markdown::newline_of;
 use crate::project_format::ProjectFile;
 use crate::registry;
@@ -18,7 +18,11 @@ const DRIVER: &str = " merge=piton";
 /// The lines for the files that are merged, each once.
 #[must_use]
 pub fn attribute_lines() -> Vec<String> {
-    let merged = all_formats().filter(|format| format.merge.is_some());
+    // A plan that is looked for in some folders alone has a name that other files have,
+    // too: who wants those merged names them.
+    let is_own_name =
+        |format: &Format| format.role == DocumentRole::Other || format.folders == ANYWHERE;
+    let merged = all_formats().filter(|format| format.merge.is_some() && is_own_name(format));
     let mut lines: Vec<String> = merged
         .flat_map(|format| {
             let is_anywhere = |path: &str| !path.contains('/');

@@ -84,7 +84,6 @@ pub static PLAN: PlanFormat = PlanFormat {
             folders: ANYWHERE,
             detect: detect_words,
             strict: StrictCheck::Headed(check, front_keys),
-            merge: Some(&MERGE),
             ..CHECKLIST
         },
     ],
@@ -164,6 +163,7 @@ const CHECKLIST: Format = Format {
     role: DocumentRole::Plan,
     read: |source| parse_task(source).1,
     counts: count_ticked_boxes,
+    merge: Some(&MERGE),
     ..UNNAMED
 };
 
