@@ -683,11 +683,13 @@ pub(crate) fn open_question<'t>(
     run: RunId,
     node: &Node,
 ) -> Option<&'t DecisionRow> {
-    let mut open = tables.open_decisions(run);
-    open.find(|row| {
+    let asked = tables.open_decisions(run).filter(|row| {
         let is_about = row.node.as_ref() == Some(node) && row.kind != DecisionKind::Question;
         is_about || row.nodes_needing_merge().any(|waiting| waiting == node)
-    })
+    });
+    // A run that stands at a breakpoint goes on by its answer alone; the other questions
+    // hold up less.
+    asked.min_by_key(|row| row.kind != DecisionKind::Breakpoint)
 }
 
 /// The items that an item waits for, or that something above it does.
@@ -731,4 +733,31 @@ fn describe_file_conflict(tables: &Tables, item: &ItemRow) -> Option<String> {
 pub(crate) fn shorten_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     truncate_chars(line, CHARS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::Row;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_question_of_a_breakpoint_goes_before_what_else_is_asked_of_its_item() {
+        let run = "01900000-0000-7000-8000-000000000002";
+        let mut tables = Tables::default();
+        for (number, kind) in [(1, "review"), (2, "breakpoint"), (3, "review")] {
+            let row = json!({
+                "id": format!("01900000-0000-7000-8000-00000000001{number}"),
+                "number": number, "kind": kind, "run": run, "node": "look",
+                "question": "?", "opened_at": Timestamp::UNIX_EPOCH,
+            });
+            let row: DecisionRow = serde_json::from_value(row).expect("a row");
+            tables.insert(Row::Decision(Box::new(row)));
+        }
+        let look = Node::child(None, "look", 1);
+        let run = serde_json::from_value(json!(run)).expect("an id");
+        let asked = open_question(&tables, run, &look).map(|row| row.number);
+        assert_eq!(asked, Some(2));
+    }
 }
