@@ -117,6 +117,9 @@ impl fmt::Display for StreamId {
     }
 }
 
+/// So many `/` of a text are read as parts of ids, too.
+const SLASHES_MAX: usize = 5;
+
 /// The path of an item within its run: ids joined by `/`.
 ///
 /// A `/` inside an id is written `%2F`, a `%` as `%25`; a sibling that repeats
@@ -162,6 +165,30 @@ impl Node {
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
         Self(text.into())
+    }
+
+    /// The nodes that a text may mean as ids are shown, where each `/` divides ids or
+    /// is within one, and a `%` is one: none of them where there are more than
+    /// [`SLASHES_MAX`] of the former.
+    pub fn readings_of_shown(text: &str) -> impl Iterator<Item = Self> {
+        let escaped = text.replace('%', "%25");
+        let parts: Vec<String> = escaped.split('/').map(str::to_owned).collect();
+        let slashes = parts.len() - 1;
+        let readings = match slashes <= SLASHES_MAX {
+            true => 1_u32 << slashes,
+            false => 0,
+        };
+        (0..readings).map(move |within| {
+            let mut path = parts[0].clone();
+            for (nth, part) in parts[1..].iter().enumerate() {
+                path.push_str(match within >> nth & 1 {
+                    0 => "/",
+                    _ => "%2F",
+                });
+                path.push_str(part);
+            }
+            Self(path)
+        })
     }
 
     /// The path as text.
@@ -255,6 +282,18 @@ mod tests {
         assert_eq!(step.parent(), Some(phase.clone()));
         assert!(step.is_within(&phase));
         assert!(!Node::from_text("a%2Fbc").is_within(&phase));
+    }
+
+    #[test]
+    fn a_node_is_among_the_readings_of_its_ids_as_they_are_shown() {
+        let phase = Node::child(None, "a/b", 1);
+        let step = Node::child(Some(&phase), "50%", 2);
+        assert!(Node::readings_of_shown("a/b/50%#2").any(|node| node == step));
+        assert_eq!(
+            Node::readings_of_shown("a").collect::<Vec<_>>(),
+            [Node::from_text("a")]
+        );
+        assert_eq!(Node::readings_of_shown(&"a/".repeat(6)).count(), 0);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use piton_core::checkout::Checkout;
 use piton_core::name::NameRange;
 use piton_core::{
-    CallerFacts, Command, CommandId, DecisionRow, HolderLiveness, Need, Rows, RunId, RunRow,
+    CallerFacts, Command, CommandId, DecisionRow, HolderLiveness, Need, Node, Rows, RunId, RunRow,
 };
 use piton_store::{
     Clock, CommitError, CommitOutcome, LostEvents, Store, StoreAccess, StoreOptions, SystemClock,
@@ -443,7 +443,7 @@ impl<'w> Session<'w> {
         &self,
         runs: &[RunRow],
         text: &str,
-    ) -> Result<Option<(RunId, piton_core::Node)>, Failure> {
+    ) -> Result<Option<(RunId, Node)>, Failure> {
         if runs.is_empty() {
             return Ok(None);
         }
@@ -454,7 +454,23 @@ impl<'w> Session<'w> {
             Some((run, node)) => (vec![run], node),
             None => (runs.iter().collect(), text),
         };
-        let node = piton_core::Node::from_text(node);
+        let exact = Node::from_text(node);
+        let shown = Node::readings_of_shown(node).filter(|reading| *reading != exact);
+        for node in std::iter::once(exact.clone()).chain(shown) {
+            if let Some(found) = self.find_node(runs, among.clone(), node)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The one of some of the runs that has this node; none where none has.
+    fn find_node(
+        &self,
+        runs: &[RunRow],
+        among: Vec<&RunRow>,
+        node: Node,
+    ) -> Result<Option<(RunId, Node)>, Failure> {
         let needs: Vec<Need> = among
             .iter()
             .map(|run| Need::Line(run.id, node.clone()))

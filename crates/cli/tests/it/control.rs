@@ -264,3 +264,17 @@ echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"
     assert_eq!(scratch.piton(&["run", DEMO]).exit, 0);
     assert_eq!(scratch.json_list(&["inbox"]), serde_json::json!([]));
 }
+
+#[test]
+fn an_id_is_typed_as_it_is_shown() {
+    let scratch = Scratch::new();
+    let list = LIST.replace("\"a\"", "\"a/b 50%\"");
+    scratch.agent("exit 3").write("prd.json", &list);
+    assert_ne!(second(&scratch, &["--max-iterations", "1"]).exit, 0);
+    for typed in ["a/b 50%", "prd:a/b 50%", "a%2Fb 50%25"] {
+        let shown = scratch.json(&["show", typed]);
+        assert_eq!(shown["item"]["node"], "a%2Fb 50%25", "{typed}");
+    }
+    let said = scratch.piton(&["plan", "skip", "a/b 50%"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+}
