@@ -88,6 +88,25 @@ impl Project {
         }
     }
 
+    /// Refuses a folder that only `PITON_PROJECT` names: a mistyped one must not begin a
+    /// journal of its own, or stand for the project that is around it.
+    ///
+    /// # Errors
+    ///
+    /// When it names what is no folder.
+    pub(crate) fn check_named(world: &World) -> Result<(), Failure> {
+        let named = world
+            .var("PITON_PROJECT")
+            .map(|named| world.resolve_path(named));
+        let Some(named) = named.filter(|named| !named.is_dir()) else {
+            return Ok(());
+        };
+        let message = format!("PITON_PROJECT names {}, which is no folder", named.display());
+        Err(Failure::new("usage", message).with_hint(
+            "let it name a folder of the project, or unset it to mean the present folder",
+        ))
+    }
+
     /// Whether the journal lies in git's own folder.
     pub(crate) fn is_kept_by_git(&self) -> bool {
         self.home.file_name().is_some_and(|name| name == GIT_HOME)

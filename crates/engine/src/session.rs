@@ -84,6 +84,7 @@ impl<'w> Session<'w> {
     }
 
     fn open(world: &'w World, start: &Path, access: StoreAccess) -> Result<Option<Self>, Failure> {
+        Project::check_named(world)?;
         let project = Project::find(world, start);
         if !project.exists() {
             project.check_not_lost(world)?;
@@ -152,6 +153,7 @@ impl<'w> Session<'w> {
         project: Project,
         told: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
+        Project::check_named(world)?;
         world.check_write_allowed(&project)?;
         refuse_tracked_store(&project)?;
         project.create()?;

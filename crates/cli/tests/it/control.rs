@@ -278,3 +278,28 @@ fn an_id_is_typed_as_it_is_shown() {
     let said = scratch.piton(&["plan", "skip", "a/b 50%"]);
     assert_eq!(said.exit, 0, "{}", said.err);
 }
+
+#[test]
+fn a_mistyped_project_begins_no_journal() {
+    let scratch = Scratch::new();
+    scratch.write("file", "");
+    for named in ["nowhere", "file"] {
+        for typed in [
+            &["log", "session_started"][..],
+            &["status"],
+            &["init", "--yes"],
+            &["inbox"],
+        ] {
+            let mut command = scratch.command(typed);
+            let said = Said::of(
+                &command
+                    .env("PITON_PROJECT", named)
+                    .output()
+                    .expect("it starts"),
+            );
+            assert_eq!(said.exit, 2, "{typed:?} {named}: {}{}", said.out, said.err);
+            assert!(said.err.contains("PITON_PROJECT"), "{}", said.err);
+        }
+    }
+    assert!(!scratch.has("nowhere"));
+}
