@@ -52,6 +52,7 @@ pub use self::call::{
 pub use self::child::{ProcessEvent, ProcessExit, ProcessLimits, StartError, StopReason};
 pub use self::identity::{Liveness, ProcessIdentity, current_process, has_ended, liveness};
 pub use self::orphans::adopt_orphans;
+use self::shell::quote_word;
 pub use self::survivors::{
     EndedSurvivors, Survivor, SurvivorEvidence, end_processes_in_folder, end_survivors,
     find_survivors,
@@ -73,6 +74,21 @@ pub enum ProcessProgram {
     },
     /// A line for `sh -c`.
     Shell(String),
+}
+
+impl ProcessProgram {
+    /// The line that a shell would start it with.
+    #[must_use]
+    pub(crate) fn to_shell_line(&self) -> String {
+        match self {
+            Self::Args { program, args } => {
+                let words = std::iter::once(program).chain(args);
+                let words = words.map(|word| quote_word(&word.to_string_lossy()).into_owned());
+                words.collect::<Vec<_>>().join(" ")
+            }
+            Self::Shell(line) => line.clone(),
+        }
+    }
 }
 
 /// One child process, before it is started.

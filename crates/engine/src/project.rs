@@ -101,7 +101,10 @@ impl Project {
         let Some(named) = named.filter(|named| !named.is_dir()) else {
             return Ok(());
         };
-        let message = format!("PITON_PROJECT names {}, which is no folder", named.display());
+        let message = format!(
+            "PITON_PROJECT names {}, which is no folder",
+            named.display()
+        );
         Err(Failure::new("usage", message).with_hint(
             "let it name a folder of the project, or unset it to mean the present folder",
         ))

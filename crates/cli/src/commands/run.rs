@@ -69,7 +69,7 @@ pub(crate) struct RunArgs {
     /// Stop after one node
     #[arg(long)]
     once: bool,
-    /// Print what would be done, and start nothing
+    /// Print what would be done, and each command that it would start, and start nothing
     #[arg(long)]
     dry_run: bool,
     /// Compile the plan again and start over; the old PROGRESS.yaml is kept beside it
@@ -208,7 +208,7 @@ fn run_trusted(
             return Err(failure);
         }
         let found = trust::survey(call.world, request)?;
-        show_parts(&found, call.output);
+        show_parts(&found.parts, call.output);
         if found.parts.is_empty() || !consent::is_trust_given(call.output) {
             return Err(failure);
         }
@@ -296,6 +296,10 @@ fn show_dry_run(dry: &DryRun, output: &mut CliOutput) {
         text.push_str(&format!("{}{model}{check}{stop}\n", item.label()));
     }
     output.print_data(&text);
+    if !dry.commands.is_empty() {
+        output.print_data("\nWhat would be started for that:\n\n");
+        show_parts(&dry.commands, output);
+    }
     output.print_note(&format!(
         "{DIM}{} to do; nothing was started{DIM:#}",
         format_count(dry.items.len(), "item")

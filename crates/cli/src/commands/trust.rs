@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::verbs::run::RunRequest;
-use piton_engine::verbs::trust::{self, TrustReport};
+use piton_engine::verbs::trust::{self, PartView, TrustReport};
 use piton_engine::{CommandExit, Failure};
 
 use crate::invocation::{Invocation, TypedCommand, access_of_change};
@@ -82,7 +82,7 @@ fn show_report(report: &TrustReport, output: &mut CliOutput) {
         output.print_note("nothing of this project waits for trust");
         return;
     }
-    show_parts(report, output);
+    show_parts(&report.parts, output);
     let count = format_count(report.parts.len(), "command");
     if report.done {
         output.print_note(&format!("{count} trusted in {}", report.project));
@@ -97,9 +97,9 @@ fn show_report(report: &TrustReport, output: &mut CliOutput) {
 }
 
 /// What would be executed, in full.
-pub(super) fn show_parts(report: &TrustReport, output: &mut CliOutput) {
+pub(super) fn show_parts(parts: &[PartView], output: &mut CliOutput) {
     let mut text = String::new();
-    for part in &report.parts {
+    for part in parts {
         // A setting says by its name what it is.
         let what = if part.name == part.kind.as_str() {
             format!("{} of {}", part.kind, part.source)

@@ -249,6 +249,11 @@ fn a_dry_run_lists_what_can_be_started_and_says_what_the_rest_waits_for() {
     assert_eq!(scratch.run(&["--stop-on-failure"]).exit, 1);
     insta::assert_snapshot!(scratch.shows(&["run", "demo", "--dry-run"]), @r"
     two: Do.
+
+    What would be started for that:
+
+    agent-command of ./agent.sh
+        ./agent.sh
     1 item to do; nothing was started
     2 more items wait until a person has done something: see `piton next`
     [exit 0]
@@ -260,7 +265,7 @@ fn a_dry_run_lists_what_can_be_started_and_says_what_the_rest_waits_for() {
     [exit 0]
     ");
     assert_eq!(
-        scratch.json_list(&["run", "demo", "--dry-run"]),
+        scratch.json(&["run", "demo", "--dry-run"])["items"],
         serde_json::json!([])
     );
 }

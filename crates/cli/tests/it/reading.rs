@@ -399,7 +399,7 @@ fn every_verb_describes_an_item_with_the_same_object() {
     // A dry run lists what can be started.
     assert_eq!(scratch.piton(&["plan", "retry", "a-2"]).exit, 0);
     assert_eq!(
-        scratch.json_list(&[RUN_LIST, &["--dry-run"]].concat())[0],
+        scratch.json(&[RUN_LIST, &["--dry-run"]].concat())["items"][0],
         scratch.json(&["status"])["run"]["nodes"][1]
     );
 }

@@ -1274,14 +1274,55 @@ mod requests {
         insta::assert_snapshot!(scratch.run(&["--dry-run"]).shown(&scratch), @r"
         build: build it (opus), then its check, then a pause for people
         test: t
+
+        What would be started for that:
+
+        agent-command of ./agent.sh
+            ./agent.sh
+        check of demo: build
+            true
         2 items to do; nothing was started
         [exit 0]
         ");
         assert!(
             !scratch.has(".piton") && !scratch.has("demo/PROGRESS.yaml") && !scratch.has("started")
         );
-        let dry = scratch.json_list(&["run", "demo", "--dry-run"]);
+        let dry = &scratch.json(&["run", "demo", "--dry-run"])["items"];
         assert_eq!(dry[0]["node"], "build");
+    }
+
+    #[test]
+    fn a_dry_run_shows_in_full_what_would_be_started() {
+        let check = format!("test -e one && echo {}", "long ".repeat(60).trim());
+        let phases = format!(
+            "{ONE}    gate: {{script: '{check}', on-fail: {{prompt: p}}}}\n  - id: test\n    prompt: t\n    wait: {{command: test -e two, every: 5m}}\n"
+        );
+        let scratch = project(&phases, "touch started");
+        scratch.write(
+            ".piton/config.toml",
+            "[agents.mine]\nprogram = './agent.sh'\nargs = ['--key', 'a b']\nmodel-flag = '-m {model}'\n[notify]\ncommand = 'tell'\n",
+        );
+        let dry = scratch.json(&[
+            "run",
+            "demo",
+            "--dry-run",
+            "--agent",
+            "mine",
+            "--model",
+            "x",
+        ]);
+        let commands = dry["commands"].as_array().expect("a list");
+        let commands = commands.iter().map(|part| [&part["kind"], &part["text"]]);
+        let expect = [
+            ["agent-command", "./agent.sh --key 'a b' -m x"],
+            ["notify", "tell"],
+            ["check", &check],
+            ["wait", "test -e two"],
+        ];
+        assert_eq!(commands.collect::<Vec<_>>(), expect);
+        let said = scratch.piton(&["run", "demo", "--dry-run"]);
+        assert!(said.out.contains(&check), "{}", said.out);
+        assert!(!scratch.has("started"));
     }
 
     #[test]

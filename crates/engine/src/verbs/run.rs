@@ -23,7 +23,7 @@ use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::run::{Pause, RunHolder};
 use piton_core::standing::StandingCounts;
-use piton_core::trust::{ExecutablePart, parts_of_plan, parts_of_run};
+use piton_core::trust::{ExecutablePart, PartKind, parts_of_plan, parts_of_run, without_repeats};
 use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
@@ -71,6 +71,7 @@ use crate::session::{self, Session, open_runs, replacing_run};
 use crate::verbs::account::Account;
 use crate::verbs::item_view::{ItemView, Viewer};
 use crate::verbs::open_questions::open_file_questions;
+use crate::verbs::trust::PartView;
 use crate::world::{self, World};
 
 /// What came of it.
@@ -89,6 +90,9 @@ pub enum RunAnswer {
 pub struct DryRun {
     /// The items, in the order in which they would be done.
     pub items: Vec<ItemView>,
+    /// What would be executed for them, trusted or not: the agent as it is started,
+    /// without its prompt, checks, waits, hooks and the commands of the configuration.
+    pub commands: Vec<PartView>,
     /// How many more wait for a person, have failed, or stand behind such a one.
     #[serde(skip)]
     pub held_up: usize,
@@ -192,7 +196,7 @@ fn work_on_plan(
         ..
     } = remembered;
     if request.dry_run {
-        return dry_run(world, request, target);
+        return dry_run(world, asked);
     }
     let mut prepared = prepare_run(world, request, target, tell)?;
     if request.join {
@@ -1600,9 +1604,11 @@ fn free_name(id: &str, runs: &[RunRow]) -> String {
         .unwrap_or_else(|| id.to_owned())
 }
 
-fn dry_run(world: &World, request: &RunRequest, target: &RunTarget) -> Result<RunAnswer, Failure> {
+fn dry_run(world: &World, asked: &RequestContext<'_>) -> Result<RunAnswer, Failure> {
+    let (request, target) = (&asked.remembered.request, asked.target);
     let mut quiet = |_: Notice<'_>| {};
     let prepared = prepare_run(world, request, target, &mut quiet)?;
+    let commands = commands_to_execute(world, asked, &prepared)?;
     let with_model = |item: ItemView| ItemView {
         model: item.model.clone().or_else(|| request.model.clone()),
         ..item
@@ -1618,6 +1624,7 @@ fn dry_run(world: &World, request: &RunRequest, target: &RunTarget) -> Result<Ru
             let items = to_do.map(|item| with_model(ItemView::of_planned(&fresh.plan.name, item)));
             DryRun {
                 items: items.collect(),
+                commands,
                 ..DryRun::default()
             }
         }
@@ -1656,10 +1663,39 @@ fn dry_run(world: &World, request: &RunRequest, target: &RunTarget) -> Result<Ru
             DryRun {
                 waits: items.is_empty().then(waits),
                 held_up: waiting.len(),
+                commands: match items.as_slice() {
+                    [] => Vec::new(),
+                    _ => commands,
+                },
                 items,
             }
         }
     })))
+}
+
+/// What a run would execute, with the agent as the one line that starts it.
+fn commands_to_execute(
+    world: &World,
+    asked: &RequestContext<'_>,
+    prepared: &PreparedRun,
+) -> Result<Vec<PartView>, Failure> {
+    let request = &asked.remembered.request;
+    let mut parts = parts_to_execute(world, asked, prepared, None)?;
+    if let Ok(name) = choose_agent(world, request, asked.config) {
+        let order = agents::preflight_options(request.model.as_deref());
+        let launch = asked.config.resolve_agent(&name)?.launch_command(&order)?;
+        let in_line = [PartKind::AgentCommand, PartKind::AgentArguments];
+        parts.retain(|part| !in_line.contains(&part.kind));
+        let line = launch.program.to_shell_line();
+        let command = ExecutablePart::new(PartKind::AgentCommand, &name, &line);
+        parts.insert(0, command);
+    }
+    let redactor = world.redactor();
+    let parts = without_repeats(parts);
+    Ok(parts
+        .iter()
+        .map(|part| PartView::of_part(part, &redactor))
+        .collect())
 }
 
 /// Whether a person holds the whole run, whatever is ready in it: it is paused,

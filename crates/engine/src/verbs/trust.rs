@@ -1,6 +1,7 @@
 //! `piton trust` and `piton untrust`: what of a project may be executed here.
 
 use piton_core::Need;
+use piton_core::redact::Redactor;
 use piton_core::trust::{ExecutablePart, PartKind, hash_of_parts, parts_of_run};
 use serde::Serialize;
 
@@ -26,6 +27,19 @@ pub struct PartView {
     pub text: String,
     /// By what it is known.
     pub hash: String,
+}
+
+impl PartView {
+    /// A part as people are shown it.
+    pub(crate) fn of_part(part: &ExecutablePart, redactor: &Redactor) -> Self {
+        Self {
+            kind: part.kind,
+            name: part.name.clone(),
+            source: part.source.clone(),
+            text: redactor.redact(&part.text).into_owned(),
+            hash: part.hash(),
+        }
+    }
 }
 
 /// What is not trusted yet of a project, or was not before.
@@ -119,16 +133,12 @@ pub fn untrust(world: &World) -> Result<UntrustReport, Failure> {
 
 fn report(world: &World, project: &Project, parts: &[ExecutablePart]) -> TrustReport {
     let redactor = world.redactor();
-    let view = |part: &ExecutablePart| PartView {
-        kind: part.kind,
-        name: part.name.clone(),
-        source: part.source.clone(),
-        text: redactor.redact(&part.text).into_owned(),
-        hash: part.hash(),
-    };
     TrustReport {
         project: project.root.display().to_string(),
-        parts: parts.iter().map(view).collect(),
+        parts: parts
+            .iter()
+            .map(|part| PartView::of_part(part, &redactor))
+            .collect(),
         hash: (!parts.is_empty()).then(|| hash_of_parts(parts)),
         done: false,
     }
