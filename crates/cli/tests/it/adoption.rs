@@ -263,6 +263,22 @@ const FREE_PROGRESS: &str =
     "# Progress\n\n## Phase 1\n\n- [x] Keel\n- [x] Frames\n- [x] Planks\n- [x] Mast\n";
 
 #[test]
+fn a_run_names_an_item_that_is_to_wait_for_one_that_is_not_there() {
+    let scratch = Scratch::new();
+    scratch
+        .write(
+            "prd.json",
+            r#"{"userStories": [{"id": "A", "title": "a", "passes": false, "dependsOn": ["B"]}]}"#,
+        )
+        .agent("echo done >done; echo done");
+    let run = ["run", "prd.json", "--agent", "./agent.sh"];
+    let said = scratch.piton(&[&run[..], &["--verdict", "exit-status"]].concat());
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let told = said.err.matches("`A` depends on `B`, which is not there");
+    assert_eq!(told.count(), 1, "{}", said.err);
+}
+
+#[test]
 fn what_of_a_file_was_not_taken_is_said() {
     let scratch = Scratch::new();
     scratch.write(".ralph/progress.md", FREE_PROGRESS);

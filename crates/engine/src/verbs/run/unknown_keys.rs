@@ -1,5 +1,6 @@
-//! The keys of a plan's file that nothing reads, and the marks that it does not know:
-//! reported when it is run, because the person who wrote one meant something by it.
+//! The keys of a plan's file that nothing reads, the marks that it does not know, and the
+//! items that it names and has not: reported when it is run, because the person who wrote
+//! one meant something by it.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,13 @@ use crate::failure::notice::Notice;
 use crate::process::shell::quote_word;
 use crate::project::Project;
 
-/// The problem of a box with a mark that its format does not know.
-const UNKNOWN_MARK: &str = "UNKNOWN_MARK";
+/// The problems of a box with a mark that its format does not know, and of an item that
+/// is to wait for one that is not there.
+const UNKNOWN: [&str; 2] = ["UNKNOWN_MARK", "MISSING_REFERENCE"];
 /// So many different keys are told.
 const TOLD_MAX: usize = 5;
 
-/// Tells which keys and marks of the file of a plan are unknown, each once; of a file that
+/// Tells which keys, marks and items of the file of a plan are unknown, each once; of a file that
 /// others write whole, how it deviates from its format.
 pub(super) fn warn_deviations(
     project: &Project,
@@ -47,8 +49,8 @@ pub(super) fn warn_deviations(
         return;
     }
     let mut unknown = format.unknown_keys(source);
-    let marks = format.check(source, Grade::Tolerant).into_iter();
-    unknown.extend(marks.filter(|problem| problem.code == UNKNOWN_MARK));
+    let others = format.check(source, Grade::Tolerant).into_iter();
+    unknown.extend(others.filter(|problem| UNKNOWN.contains(&&*problem.code)));
     if unknown.is_empty() {
         return;
     }
