@@ -593,9 +593,27 @@ pub fn commit_without(
     let commit = ["commit", "--quiet", "-m", message];
     let said = retry_while_locked(|| run_git(work_tree, &commit, by))?;
     if !said.ok {
-        return Ok(Err(last_line(&said)));
+        return Ok(Err(describe_refused_commit(work_tree, &said)));
     }
     Ok(Ok(head_commit(work_tree)?))
+}
+
+/// The hooks that can refuse a commit.
+const COMMIT_HOOKS: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
+
+/// What was said when a commit was refused: git does not say whether a hook said it.
+fn describe_refused_commit(work_tree: &Path, said: &GitOutput) -> String {
+    let line = last_line(said);
+    let Ok(folder) = query_git(work_tree, &["rev-parse", "--git-path", "hooks"]) else {
+        return line;
+    };
+    let hooks = COMMIT_HOOKS.map(|name| Path::new(folder.out.trim()).join(name));
+    let hooks = hooks.iter().filter(|hook| work_tree.join(hook).is_file());
+    let hooks: Vec<String> = hooks.map(|hook| hook.display().to_string()).collect();
+    match hooks.as_slice() {
+        [] => line,
+        hooks => format!("{line} (git says so, or its hook {})", hooks.join(" or ")),
+    }
 }
 
 /// Why nothing of a work tree is committed while this repository lies in it.
