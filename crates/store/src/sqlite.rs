@@ -45,7 +45,9 @@ use self::commit::CommitTransaction;
 use self::fault::{io_fault, is_access_fault, is_in_doubt, sqlite_fault};
 use self::files::{FileIdentity, StorePaths, WriterBarrier, WriterQueue};
 pub use self::schema::SCHEMA_VERSION;
-use self::schema::{BUSY_TIMEOUT, OpenDatabase, check_version, connect, ensure_wal, migrate};
+use self::schema::{
+    BUSY_TIMEOUT, OpenDatabase, check_version, connect, connect_to_salvage, ensure_wal, migrate,
+};
 use crate::backend::Backend;
 use crate::clock::truncate_to_micros;
 use crate::failpoint;
@@ -182,7 +184,11 @@ impl SqliteStore {
         options: StoreOptions,
     ) -> Result<Self, StoreFault> {
         let journal_only = options.access == StoreAccess::JournalOnly;
-        let direct = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connected| {
+        let connected = match journal_only {
+            true => connect_to_salvage(&place.db),
+            false => connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY),
+        };
+        let direct = connected.and_then(|connected| {
             let version = match check_version(&connected.connection, &place.db) {
                 Err(fault) if fault.kind == FaultKind::Newer && journal_only => SCHEMA_VERSION,
                 other => other?,
@@ -519,7 +525,7 @@ impl Store for SqliteStore {
         self.check_identity()?;
         // A connection of its own, as that of `verify`; a moment of its own: what is
         // appended meanwhile is not missing.
-        let connected = connect(&self.database_path(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let connected = connect_to_salvage(&self.database_path())?;
         let tx = connected.connection.unchecked_transaction();
         let tx = tx.map_err(|error| sqlite_fault("read", &self.place.db, error))?;
         match salvage::salvage_events(&tx, each) {
@@ -570,7 +576,7 @@ impl Store for SqliteStore {
             return Err(self.flush_fault());
         }
         // A connection of its own: it takes its time, and commits go on.
-        let connected = connect(&self.database_path(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let connected = connect_to_salvage(&self.database_path())?;
         let now = truncate_to_micros(self.options.clock.now());
         let loss = match (&self.copy, &self.copied_head) {
             (None, _) => acknowledged::find_loss(&self.place, &connected.connection, now),

@@ -2,6 +2,8 @@
 
 use clap::{Args as ClapArgs, Subcommand};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::process::shell::quote_word;
+use piton_engine::project::Project;
 use piton_engine::verbs::journal::{
     self, EventView, JournalEntry, JournalStart, UnreadableEvent, VerifyReport,
 };
@@ -143,7 +145,7 @@ fn render_journal_line(event: &EventView) -> String {
     )
 }
 
-fn show_verdict(verdict: &VerifyReport, _: &World, output: &mut CliOutput) {
+fn show_verdict(verdict: &VerifyReport, world: &World, output: &mut CliOutput) {
     for damage in &verdict.damage {
         let position = damage
             .position
@@ -184,6 +186,12 @@ fn show_verdict(verdict: &VerifyReport, _: &World, output: &mut CliOutput) {
             output.print_hint("nothing was changed; the events are whole: make the views anew with `piton store rebuild`, which keeps the present store beside the new one");
             return;
         }
-        output.print_hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
+        let store = Project::find(world, &world.cwd).home.join("journal.db");
+        let store = store.display().to_string();
+        let (store, aside) = (quote_word(&store), format!("{store}.damaged"));
+        output.print_hint(&format!(
+            "nothing was changed; save what is there with `piton journal export`, and bring a backup in with `piton store restore FILE`. Without one move the store aside with `mv {store} {}`: then `piton init` begins a new journal, and `piton run PLAN` goes on from what the file of the plan shows as done",
+            quote_word(&aside)
+        ));
     }
 }

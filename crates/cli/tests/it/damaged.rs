@@ -227,6 +227,35 @@ fn a_flipped_bit_in_the_index_of_streams_hides_no_event() {
     assert!(named > 10, "{named}");
 }
 
+#[test]
+fn without_a_backup_what_verify_prints_leads_to_a_run_that_goes_on() {
+    let scratch = list_with_one_done();
+    sql(
+        &scratch,
+        "PRAGMA wal_checkpoint(TRUNCATE); UPDATE events SET body = CAST(X'ff' AS TEXT) WHERE seq = 3; \
+         PRAGMA writable_schema = ON; \
+         UPDATE sqlite_schema SET sql = 'CREATE TABLE (' WHERE name = 'decisions'",
+    );
+    assert_eq!(run_list(&scratch, &[]).exit, 6);
+    let verdict = scratch.piton(&["journal", "verify"]);
+    assert_eq!(verdict.exit, 6, "{}", verdict.err);
+    let exported = export(&scratch);
+    assert!(exported.out.lines().count() > 5, "{}", exported.err);
+    let typed = verdict
+        .err
+        .split('`')
+        .find(|typed| typed.starts_with("mv "));
+    let typed = typed.expect("it says what to type").replace('\n', " ");
+    scratch.write("typed.sh", &typed);
+    let moved = scratch.shell("typed.sh").status().expect("it starts");
+    assert!(moved.success(), "{typed}");
+    assert_eq!(run_list(&scratch, &[]).exit, 6, "a loss is not passed over");
+    assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+    let said = run_list(&scratch, &[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.read("worked").lines().count(), 3);
+}
+
 /// A list of three stories, the first of which is done.
 fn list_with_one_done() -> Scratch {
     let scratch = Scratch::new();

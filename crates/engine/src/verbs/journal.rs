@@ -380,5 +380,12 @@ pub(crate) fn missing_store_failure() -> Failure {
 ///
 /// When there is no store, or it cannot be read at all. Damage is an answer.
 pub fn verify(world: &World) -> Result<VerifyReport, Failure> {
-    Ok(open_session(world)?.store.verify()?)
+    let session = match open_session(world) {
+        // What can be read of it is checked, and the rest is named.
+        Err(failure) if failure.code == "store.damaged" => {
+            Session::open_journal(world, &world.cwd)?.ok_or(failure)
+        }
+        opened => opened,
+    };
+    Ok(session?.store.verify()?)
 }

@@ -66,6 +66,18 @@ pub(super) fn is_access_fault(fault: &StoreFault) -> bool {
 
 fn classify_error(error: &rusqlite::Error) -> (FaultKind, &'static str) {
     use rusqlite::Error as E;
+    // The statements are piton's own, so that it is the tables that are not theirs.
+    let (E::SqliteFailure(_, Some(message)) | E::SqlInputError { msg: message, .. }) = error else {
+        return classify_code(error);
+    };
+    match message.starts_with("no such ") {
+        true => (FaultKind::Damaged, ": a table is not what it must be"),
+        false => classify_code(error),
+    }
+}
+
+fn classify_code(error: &rusqlite::Error) -> (FaultKind, &'static str) {
+    use rusqlite::Error as E;
     if let Some(code) = error.sqlite_error_code() {
         let known = CODES.iter().find(|(known, ..)| *known == code);
         return known.map_or((FaultKind::Io, ""), |(_, kind, why)| (*kind, why));

@@ -15,8 +15,8 @@ use super::files::{StorePaths, WriterQueue, refuse_network_fs};
 use super::refold;
 use super::salvage::salvage_events;
 use super::schema::{
-    SCHEMA_VERSION, assign_writer_of_copy, check_version, connect, create_database, flush_file,
-    remove_leftovers, temporary_path, upgrade_copy,
+    SCHEMA_VERSION, assign_writer_of_copy, check_version, connect, connect_to_salvage,
+    create_database, flush_file, remove_leftovers, temporary_path, tolerate_schema, upgrade_copy,
 };
 use super::{SqliteStore, acknowledged};
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
@@ -67,7 +67,7 @@ fn rebuild_locked(
     report: &mut dyn FnMut(RebuildStep),
 ) -> Result<RestoreReport, StoreFault> {
     report(RebuildStep::CopyJournal);
-    let present = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY)?.connection;
+    let present = connect_to_salvage(&place.db)?.connection;
     let version = check_version(&present, &place.db)?;
     // The new store writes under another id, so that the head says nothing of it.
     let now = truncate_to_micros(SystemClock.now());
@@ -157,7 +157,7 @@ fn copy_fault(place: &StorePaths, source: &Path, new: &Path, error: rusqlite::Er
 }
 
 fn first_unreadable_event(source: &Path) -> Option<UnreadableEvent> {
-    let connected = connect(source, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let connected = connect_to_salvage(source).ok()?;
     let mut first = None;
     let found = salvage_events(&connected.connection, &mut |event| match event {
         Ok(_) => ControlFlow::Continue(()),
@@ -173,19 +173,29 @@ fn first_unreadable_event(source: &Path) -> Option<UnreadableEvent> {
 fn copy_journal(target: &Connection, source: &Path) -> rusqlite::Result<()> {
     // The new file takes its place without a log.
     target.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+    // A view that cannot be understood is made anew as every other.
+    tolerate_schema(target, true)?;
     target.execute("ATTACH ?1 AS old", [source.as_os_str().as_encoded_bytes()])?;
     let tx = target.unchecked_transaction()?;
     for table in TABLES {
-        let columns: String = tx.query_row(
+        let columns: Option<String> = tx.query_row(
             "SELECT group_concat(name, ', ') FROM pragma_table_info(?1, 'old')",
             [table],
             |row| row.get(0),
         )?;
+        let columns = columns.ok_or_else(|| missing_table_error(table))?;
         tx.execute_batch(&format!(
             "DELETE FROM main.{table}; \
              INSERT INTO main.{table} ({columns}) SELECT {columns} FROM old.{table}"
         ))?;
     }
     tx.commit()?;
-    target.execute_batch("DETACH old")
+    target.execute_batch("DETACH old")?;
+    tolerate_schema(target, false)
+}
+
+/// What SQLite would say of a table of the journal whose description is damaged.
+fn missing_table_error(table: &str) -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(code, Some(format!("there is no table {table}")))
 }

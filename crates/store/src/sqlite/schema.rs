@@ -81,9 +81,44 @@ pub(super) struct OpenDatabase {
 ///
 /// `flags` say whether for reading only.
 pub(super) fn connect(db: &Path, flags: OpenFlags) -> Result<OpenDatabase, StoreFault> {
+    connect_by(db, flags, SchemaReading::Strict)
+}
+
+/// Connects to read whatever is there: the description of one table that cannot be
+/// understood keeps nothing from the others.
+pub(super) fn connect_to_salvage(db: &Path) -> Result<OpenDatabase, StoreFault> {
+    connect_by(
+        db,
+        OpenFlags::SQLITE_OPEN_READ_ONLY,
+        SchemaReading::Tolerant,
+    )
+}
+
+/// What becomes of a table whose description cannot be understood.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SchemaReading {
+    /// Nothing is read.
+    Strict,
+    /// It is missing.
+    Tolerant,
+}
+
+/// Has a connection pass over the descriptions of tables that it cannot understand.
+pub(super) fn tolerate_schema(connection: &Connection, tolerates: bool) -> rusqlite::Result<()> {
+    // SQLite reads on where it may be told to mend these by hand.
+    let setting = DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA;
+    connection.set_db_config(setting, tolerates).map(|_| ())
+}
+
+fn connect_by(
+    db: &Path,
+    flags: OpenFlags,
+    schema: SchemaReading,
+) -> Result<OpenDatabase, StoreFault> {
     let open = |error| sqlite_fault("open", db, error);
     let mut connection =
         Connection::open_with_flags(db, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(open)?;
+    tolerate_schema(&connection, schema == SchemaReading::Tolerant).map_err(open)?;
     // The last one to close would write the whole log back, and every short
     // command is the last one.
     connection

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use piton_core::entry::EntryType;
 use piton_core::id::RunId;
 use piton_simkit::seed::salted;
-use piton_store::{Cursor, Damage, FaultKind, SqliteStore, Store, StoreOptions, UnreadableEvent};
+use piton_store::{
+    Cursor, Damage, FaultKind, SqliteStore, Store, StoreAccess, StoreOptions, UnreadableEvent,
+};
 use piton_testkit::chance::{Chance, Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry_of, facts, keep, log, plan};
@@ -651,6 +653,48 @@ fn views_are_made_anew_whatever_was_wrong_with_them() {
             (16, vec![])
         );
         assert_eq!(victim.damage(), [], "{sql}");
+    }
+}
+
+#[test]
+fn a_view_whose_description_is_damaged_keeps_nothing_of_the_journal_back() {
+    let names = [
+        "decisions",
+        "items",
+        "items_open",
+        "documents",
+        "attempts_at",
+    ];
+    for name in names {
+        let victim = Victim::new();
+        let connection = victim.connection();
+        let tolerant = rusqlite::config::DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA;
+        connection.set_db_config(tolerant, true).expect("it can be");
+        let damage =
+            "UPDATE sqlite_schema SET sql = replace(sql, 'CREATE ', 'CRE') WHERE name = ?1";
+        assert_eq!(connection.execute(damage, [name]).expect("writable"), 1);
+        drop(connection);
+        let refused = SqliteStore::open(victim.path(), StoreOptions::read_only());
+        let fault = refused.err().expect("the views are not whole");
+        assert_eq!(fault.kind, FaultKind::Damaged, "{name}");
+        let options = StoreOptions {
+            access: StoreAccess::JournalOnly,
+            ..StoreOptions::read_only()
+        };
+        let store = SqliteStore::open(victim.path(), options).expect("the journal is whole");
+        let mut events = 0;
+        let salvaged = store.salvage_journal(&mut |event| {
+            events += u32::from(event.is_ok());
+            ControlFlow::Continue(())
+        });
+        salvaged.expect("readable");
+        assert_eq!(events, 16, "{name}");
+        let verdict = store.verify().expect("damage is an answer");
+        assert_ne!(verdict.damage, [], "{name}");
+        assert_eq!(verdict.journal_damage, 0, "{name}: {:?}", verdict.damage);
+        drop(store);
+        SqliteStore::rebuild(victim.path(), &mut |_| ()).expect("the events are whole");
+        assert_eq!(victim.damage(), [], "{name}");
     }
 }
 
