@@ -5,6 +5,9 @@
 //! environment kills itself, as `kill -9` would, when it comes to that point.
 //! Without the feature a failpoint is nothing at all.
 
+#[cfg(feature = "failpoints")]
+use rustix::process::Signal;
+
 /// Every failpoint of this crate, for tests that try them all.
 pub const POINTS: &[&str] = &[
     "create.begun",
@@ -36,29 +39,30 @@ pub const POINTS: &[&str] = &[
     "rebuild.verified",
 ];
 
-/// Ends the process, as `kill -9` would, if a test asked for it at this point.
+/// Ends or stops the process, as `kill` would, if a test asked for it at this point.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub fn point(_name: &str) {}
 
-/// Ends the process, as `kill -9` would, if a test asked for it at this point.
+/// Ends or stops the process, as `kill` would, if a test asked for it at this point.
 #[cfg(feature = "failpoints")]
 pub fn point(name: &str) {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    static ARMED: OnceLock<Option<(String, u64)>> = OnceLock::new();
+    static ARMED: OnceLock<Option<Failpoint>> = OnceLock::new();
     static HITS: AtomicU64 = AtomicU64::new(0);
 
-    let Some((armed, nth)) = ARMED.get_or_init(armed_failpoint) else {
+    let Some(armed) = ARMED.get_or_init(armed_failpoint) else {
         return;
     };
-    if armed == name && HITS.fetch_add(1, Ordering::SeqCst) + 1 == *nth {
+    if armed.name == name && HITS.fetch_add(1, Ordering::SeqCst) + 1 == armed.nth {
         // Nothing is flushed and nothing is unwound: that is the point.
-        if rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
-            .is_err()
-        {
+        if rustix::process::kill_process(rustix::process::getpid(), armed.signal).is_err() {
             std::process::abort();
+        }
+        if armed.signal == Signal::STOP {
+            return;
         }
         loop {
             std::thread::park();
@@ -66,15 +70,28 @@ pub fn point(name: &str) {
     }
 }
 
+/// Where the process gets a signal.
+#[cfg(feature = "failpoints")]
+struct Failpoint {
+    name: String,
+    nth: u64,
+    signal: Signal,
+}
+
 #[cfg(feature = "failpoints")]
 #[expect(
     clippy::disallowed_methods,
     reason = "a test arms a failpoint of a child process through its environment"
 )]
-fn armed_failpoint() -> Option<(String, u64)> {
+fn armed_failpoint() -> Option<Failpoint> {
     let text = std::env::var("PITON_FAILPOINT").ok()?;
-    Some(match text.split_once(':') {
-        Some((name, nth)) => (name.to_owned(), nth.parse().unwrap_or(1)),
-        None => (text, 1),
+    let (name, when) = text.split_once(':').unwrap_or((&text, ""));
+    Some(Failpoint {
+        name: name.to_owned(),
+        nth: when.parse().unwrap_or(1),
+        signal: match when {
+            "stop" => Signal::STOP,
+            _ => Signal::KILL,
+        },
     })
 }
