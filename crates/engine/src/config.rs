@@ -8,6 +8,7 @@ mod pull_requests;
 pub mod repositories;
 mod requests;
 mod roles;
+mod store;
 pub mod trust;
 mod workspace;
 
@@ -41,6 +42,7 @@ pub use self::pull_requests::{PullRequestProgram, PullRequestsConfig};
 pub use self::repositories::{RepositoryTable, RepositoryTables};
 pub use self::requests::RequestsConfig;
 pub use self::roles::RoleTable;
+pub use self::store::StoreConfig;
 pub use self::workspace::{LANES, PORTS_A_LANE, WorkspaceConfig};
 
 /// The settings of a project.
@@ -69,6 +71,8 @@ pub struct Config {
     pub requests: RequestsConfig,
     /// What agents are shown of what is remembered.
     pub memory: MemoryConfig,
+    /// How the journal is waited for.
+    pub store: StoreConfig,
     /// Where several agents work at once.
     pub workspace: WorkspaceConfig,
     /// What their work has to pass together.

@@ -339,6 +339,10 @@ impl From<StoreFault> for Failure {
                 "store.busy",
                 "end the other process, a runner or a server of tools for one, then repeat the command",
             ),
+            FaultKind::Locked => (
+                "store.busy",
+                "look what that process does (one that is stopped goes on after `kill -CONT` with its number), then repeat the command: nothing was stored",
+            ),
             FaultKind::Gone => (
                 "store.gone",
                 "after `piton store move` or `piton store restore` repeat the command. Else what was recorded went with it, as where an agent types `git clean -x`; what is done stands in the file of its plan: go on from there with `piton run PLAN`. Of a run in lanes it is on a branch that `git branch --list 'piton/*'` names: merge that first",

@@ -4,6 +4,7 @@ pub(crate) mod person_edits;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use piton_core::checkout::Checkout;
@@ -13,9 +14,11 @@ use piton_core::{
 };
 use piton_store::{
     Clock, CommitError, CommitOutcome, LostEvents, Store, StoreAccess, StoreOptions, SystemClock,
+    WriterWait,
 };
 
 use self::person_edits::trust_edits_of_command;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::git;
 use crate::git::worktree;
@@ -28,6 +31,8 @@ use crate::world::World;
 
 /// A store that does not answer is asked again so often before it is given up.
 const ASKS_MAX: u32 = 3;
+/// How often a runner reports that it waits for its turn to write.
+const WAIT_REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// A process at work in a project.
 #[derive(Debug)]
@@ -60,7 +65,21 @@ pub fn store_options(world: &World, access: StoreAccess) -> StoreOptions {
         redactor: world.redactor(),
         clock,
         access,
+        wait: WriterWait::default(),
     }
+}
+
+/// How a store is opened to write in a project.
+fn write_options(world: &World, project: &Project) -> StoreOptions {
+    let wait = match world.wait_report() {
+        Some(report) => WriterWait::Endless {
+            every: WAIT_REPORT_EVERY,
+            report: report.clone(),
+        },
+        // A command that needs the configuration reports one that cannot be read.
+        None => WriterWait::Limited(Config::load(project).unwrap_or_default().store.wait()),
+    };
+    store_options(world, StoreAccess::ReadWrite).with_wait(wait)
 }
 
 /// Where the names begin that a new store gives out. A repository that knows
@@ -98,9 +117,11 @@ impl<'w> Session<'w> {
         if access == StoreAccess::ReadWrite {
             project.close_home();
         }
-        let store = project
-            .store_address()?
-            .open(store_options(world, access))?;
+        let options = match access {
+            StoreAccess::ReadWrite => write_options(world, &project),
+            StoreAccess::ReadOnly | StoreAccess::JournalOnly => store_options(world, access),
+        };
+        let store = project.store_address()?.open(options)?;
         if access == StoreAccess::ReadWrite {
             project.note_journal_in_tree(world);
         }
@@ -159,7 +180,7 @@ impl<'w> Session<'w> {
         project.create()?;
         let address = project.store_address()?;
         let made = address.create_if_missing(naming_of_project(world, &project))?;
-        let store = address.open(store_options(world, StoreAccess::ReadWrite))?;
+        let store = address.open(write_options(world, &project))?;
         if made {
             told(&format!("keeping progress in {}", project.home.display()));
         }

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::redact::Redactor;
 use piton_core::{Actor, CallerFacts, DecisionId, HolderLiveness};
+use piton_store::WaitReport;
 use uuid::Uuid;
 
 use crate::caller::agent::{AdmittedCommand, Caller, CallingAgent};
@@ -44,6 +45,8 @@ pub struct World {
     begun: std::time::Instant,
     /// What a person is to be told of, whatever the command answers.
     warnings: Arc<Mutex<Vec<String>>>,
+    /// Where a runner reports who keeps it waiting; none for a short command.
+    wait_report: Option<WaitReport>,
 }
 
 impl World {
@@ -72,6 +75,7 @@ impl World {
             admitted: None,
             person: OnceLock::new(),
             warnings: Arc::default(),
+            wait_report: None,
         })
     }
 
@@ -185,6 +189,21 @@ impl World {
             holder,
             checkout: None,
         }
+    }
+
+    /// The same world, in which a writer waits for its turn without end, and reports each
+    /// minute who keeps it waiting.
+    #[must_use]
+    pub fn with_wait_report(&self, report: WaitReport) -> Self {
+        Self {
+            wait_report: Some(report),
+            ..self.clone()
+        }
+    }
+
+    /// Where a writer reports that waits without end; none for one that gives up.
+    pub(crate) fn wait_report(&self) -> Option<&WaitReport> {
+        self.wait_report.as_ref()
     }
 
     /// Takes secrets out of text: known forms of keys, and the values of

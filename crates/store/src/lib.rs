@@ -24,5 +24,5 @@ pub use sqlite::{SCHEMA_VERSION, SqliteStore};
 pub use store::{
     CommitError, CommitOutcome, Cursor, Damage, FaultKind, LostEvents, RebuildStep, RestoreReport,
     Store, StoreAccess, StoreFault, StoreInfo, StoreOptions, StreamHead, UnreadableEvent,
-    VerifyReport,
+    VerifyReport, WaitReport, WriterWait,
 };

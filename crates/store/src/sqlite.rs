@@ -1,7 +1,7 @@
 //! The store of one machine: an SQLite database that all of its processes share.
 //!
 //! Durable when [`Store::commit`] returns: a write-ahead log, flushed at each
-//! commit. Writers of all processes stand in a queue ([`files::WriterQueue`]) before
+//! commit. Writers of all processes stand in a queue ([`queue::WriterQueue`]) before
 //! SQLite's own lock; readers do not wait. The stored form is described in
 //! `docs/formats/journal.md`.
 
@@ -10,9 +10,11 @@ mod backup;
 mod commit;
 mod fault;
 mod files;
+mod holder;
 mod index;
 mod journal;
 mod load;
+mod queue;
 mod rebuild;
 mod refold;
 mod row_groups;
@@ -43,7 +45,8 @@ use tempfile::TempDir;
 use self::acknowledged::AcknowledgedHead;
 use self::commit::CommitTransaction;
 use self::fault::{io_fault, is_access_fault, is_in_doubt, sqlite_fault};
-use self::files::{FileIdentity, StorePaths, WriterBarrier, WriterQueue};
+use self::files::{FileIdentity, StorePaths};
+use self::queue::{WriterBarrier, WriterQueue};
 pub use self::schema::SCHEMA_VERSION;
 use self::schema::{
     BUSY_TIMEOUT, OpenDatabase, check_version, connect, connect_to_salvage, ensure_wal, migrate,
@@ -163,7 +166,7 @@ impl SqliteStore {
             .pragma_query_value(None, "journal_mode", |row| row.get(0))
             .map_err(|error| sqlite_fault("open", &place.db, error))?;
         if version < SCHEMA_VERSION || mode != "wal" {
-            let turn = queue.wait_for_turn()?;
+            let turn = queue.wait_for_turn(&options.wait)?;
             ensure_wal(&connected.connection, &place.db)?;
             migrate(&mut connected.connection, &place.db)?;
             drop(turn);
@@ -216,7 +219,7 @@ impl SqliteStore {
     fn open_private_copy(place: StorePaths, options: StoreOptions) -> Result<Self, StoreFault> {
         let copy = tempfile::tempdir().map_err(|error| io_fault("copy", &place.db, error))?;
         let to = StorePaths::new(copy.path());
-        let kept_out = WriterBarrier::lock_out_writers(&place)?;
+        let kept_out = WriterBarrier::lock_out_writers(&place, &options.wait)?;
         // The copy does not have what is acknowledged later.
         let copied_head = AcknowledgedHead::read(&place);
         std::fs::copy(&place.db, &to.db).map_err(|error| io_fault("copy", &place.db, error))?;
@@ -321,7 +324,9 @@ impl SqliteStore {
         let Inner {
             connection, queue, ..
         } = &mut *inner;
-        let turn = self.require_queue(queue)?.wait_for_turn()?;
+        let turn = self
+            .require_queue(queue)?
+            .wait_for_turn(&self.options.wait)?;
         self.check_identity()?;
         let written = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -447,7 +452,9 @@ impl Store for SqliteStore {
             queue,
             wal_pages,
         } = &mut *inner;
-        let turn = self.require_queue(queue)?.wait_for_turn()?;
+        let turn = self
+            .require_queue(queue)?
+            .wait_for_turn(&self.options.wait)?;
         // Under the lock, so that no other process can replace the file.
         self.check_identity()?;
         failpoint::point("commit.locked");
@@ -540,7 +547,9 @@ impl Store for SqliteStore {
             queue,
             wal_pages,
         } = &mut *inner;
-        let turn = self.require_queue(queue)?.wait_for_turn()?;
+        let turn = self
+            .require_queue(queue)?
+            .wait_for_turn(&self.options.wait)?;
         self.check_identity()?;
         self.checkpoint_if_long(connection, wal_pages)?;
         failpoint::point("heartbeat.before");

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
@@ -178,6 +179,47 @@ pub enum StoreAccess {
     ReadWrite,
 }
 
+/// How long a writer waits behind another one that holds the store.
+#[derive(Clone, Debug)]
+pub enum WriterWait {
+    /// So long without that any writer has its turn: then [`FaultKind::Locked`].
+    Limited(Duration),
+    /// Without end; who holds the store is reported again and again.
+    Endless {
+        /// How long no writer has its turn before each report.
+        every: Duration,
+        /// Gets the report.
+        report: WaitReport,
+    },
+}
+
+impl Default for WriterWait {
+    fn default() -> Self {
+        Self::Limited(Duration::from_secs(10))
+    }
+}
+
+/// Where is reported, in a line, who keeps a writer waiting.
+#[derive(Clone)]
+pub struct WaitReport(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl WaitReport {
+    /// Reports are given to a function, in whatever thread waits.
+    pub fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    pub(crate) fn call(&self, text: &str) {
+        (self.0)(text);
+    }
+}
+
+impl fmt::Debug for WaitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WaitReport")
+    }
+}
+
 /// How a store is opened.
 pub struct StoreOptions {
     /// What takes secrets out of everything that is stored.
@@ -186,6 +228,8 @@ pub struct StoreOptions {
     pub clock: Arc<dyn Clock>,
     /// What for.
     pub access: StoreAccess,
+    /// How long a writer waits for its turn.
+    pub wait: WriterWait,
 }
 
 impl StoreOptions {
@@ -196,6 +240,7 @@ impl StoreOptions {
             redactor,
             clock: Arc::new(SystemClock),
             access: StoreAccess::ReadWrite,
+            wait: WriterWait::default(),
         }
     }
 
@@ -212,6 +257,12 @@ impl StoreOptions {
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
+    }
+
+    /// The same with another patience.
+    #[must_use]
+    pub fn with_wait(self, wait: WriterWait) -> Self {
+        Self { wait, ..self }
     }
 }
 
@@ -366,6 +417,8 @@ pub enum FaultKind {
     Io,
     /// Another process has it open, and the command needs it alone.
     InUse,
+    /// Another process holds the lock of its writers and does not move.
+    Locked,
     /// It was replaced or taken away while it was open.
     Gone,
     /// What is stored is damaged.

@@ -10,6 +10,7 @@ use piton_engine::config::trust::TrustRequest;
 use piton_engine::model::RunState;
 use piton_engine::model::dollars::Dollars;
 use piton_engine::model::policy::Limits;
+use piton_engine::store::WaitReport;
 use piton_engine::verbs::account::{Account, account_of_run};
 use piton_engine::verbs::run::{self, DryRun, EndedRun};
 use piton_engine::verbs::trust;
@@ -163,7 +164,14 @@ apply where you give none.";
                 false => TrustRequest::Inbox,
             },
         };
-        let world = call.world;
+        let json = call.output.json;
+        let report = WaitReport::new(move |text| CliOutput::new(json).print_warning(text));
+        let world = &call.world.with_wait_report(report);
+        let call = &mut Invocation {
+            world,
+            output: &mut *call.output,
+            describe: call.describe,
+        };
         let answer = run_trusted(call, &request)?;
         match answer {
             run::RunAnswer::Dry(dry) => {

@@ -91,5 +91,6 @@ mod terminal;
 mod three_ways;
 mod trust;
 mod versions;
+mod waiting;
 mod waits;
 mod worktrees;

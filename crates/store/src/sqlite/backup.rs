@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};
 use super::files::{
-    StorePaths, WriterQueue, create_private_file, link_without_replacing, refuse_network_fs,
-    sync_dir,
+    StorePaths, create_private_file, link_without_replacing, refuse_network_fs, sync_dir,
 };
+use super::queue::WriterQueue;
 use super::schema::{
     assign_writer_of_copy, check_version, connect, flush_file, remove_leftovers, temporary_path,
     upgrade_copy,

@@ -1,6 +1,6 @@
-//! Where a store lies: its files, its lock, and file systems that will not do.
+//! Where a store lies: its files, and file systems that will not do.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) struct StorePaths {
 }
 
 /// The mode of each of them: the journal is the user's alone.
-const PRIVATE: u32 = 0o600;
+pub(super) const PRIVATE: u32 = 0o600;
 
 /// Which file a path names just now: device and inode.
 pub(super) type FileIdentity = (u64, u64);
@@ -67,8 +67,14 @@ impl StorePaths {
         self.dir.join("journal.lost")
     }
 
-    fn lock_path(&self) -> PathBuf {
+    /// What a writer locks whose turn it is: see [`super::queue`].
+    pub(super) fn lock_path(&self) -> PathBuf {
         self.dir.join("journal.lock")
+    }
+
+    /// What the next one locks.
+    pub(super) fn gate_path(&self) -> PathBuf {
+        self.dir.join("journal.queue")
     }
 
     /// Which file the database is just now; none when there is none.
@@ -159,104 +165,6 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreFault> {
     File::open(dir)
         .and_then(|dir| dir.sync_all())
         .map_err(|error| io_fault("flush the folder", dir, error))
-}
-
-/// The queue in which writers of all processes wait for their turn.
-///
-/// SQLite's own waiting is polling with growing pauses, by which a writer can
-/// starve; a lock of the kernel wakes the next one. One lock is not enough: a
-/// process that gives it up and wants it again at once has it before the one
-/// that was woken has even begun to run. So there is a gate before it. The process that
-/// waits for the lock holds the gate: the next one behind the gate moves up while the
-/// one before it works, and no process overtakes another one.
-#[derive(Debug)]
-pub(super) struct WriterQueue {
-    gate: File,
-    lock: File,
-    path: PathBuf,
-}
-
-/// A writer's turn; over when this is dropped.
-#[derive(Debug)]
-pub(super) struct WriterTurn<'q>(&'q File);
-
-impl WriterQueue {
-    /// Opens the two files, and makes them where there are none.
-    pub(super) fn open(place: &StorePaths) -> Result<Self, StoreFault> {
-        let open = |path: &Path| {
-            let file = OpenOptions::new()
-                .read(true)
-                .append(true)
-                .create(true)
-                .mode(PRIVATE)
-                .open(path);
-            file.map_err(|error| {
-                StoreFault::new(
-                    FaultKind::Io,
-                    format!("cannot open the lock {}", path.display()),
-                    error,
-                )
-            })
-        };
-        let path = place.lock_path();
-        Ok(Self {
-            gate: open(&place.dir.join("journal.queue"))?,
-            lock: open(&path)?,
-            path,
-        })
-    }
-
-    /// Waits for a turn to write.
-    pub(super) fn wait_for_turn(&self) -> Result<WriterTurn<'_>, StoreFault> {
-        let failed = |error| io_fault("lock", &self.path, error);
-        self.gate.lock().map_err(failed)?;
-        let locked = self.lock.lock();
-        let opened = self.gate.unlock();
-        locked.map_err(failed)?;
-        let turn = WriterTurn(&self.lock);
-        opened.map_err(failed)?;
-        Ok(turn)
-    }
-
-    /// A turn to write if no other writer has one now.
-    pub(super) fn try_turn(&self) -> Result<Option<WriterTurn<'_>>, StoreFault> {
-        match self.lock.try_lock() {
-            Ok(()) => Ok(Some(WriterTurn(&self.lock))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(io_fault("lock", &self.path, error)),
-        }
-    }
-}
-
-/// Keeps writers out of a store that cannot be written from here. Without a lock file
-/// there are no writers.
-pub(super) struct WriterBarrier(Option<File>);
-
-impl WriterBarrier {
-    /// Waits for the writer whose turn it is, and keeps the next one waiting.
-    pub(super) fn lock_out_writers(place: &StorePaths) -> Result<Self, StoreFault> {
-        let path = place.lock_path();
-        let Ok(lock) = File::open(&path) else {
-            return Ok(Self(None));
-        };
-        lock.lock_shared()
-            .map_err(|error| io_fault("lock", &path, error))?;
-        Ok(Self(Some(lock)))
-    }
-}
-
-impl Drop for WriterBarrier {
-    fn drop(&mut self) {
-        drop(self.0.take().map(|lock| lock.unlock()));
-    }
-}
-
-impl Drop for WriterTurn<'_> {
-    fn drop(&mut self) {
-        // It also ends when the file is closed, so that a failure here, for
-        // which no reason is known, delays others and harms nothing.
-        drop(self.0.unlock());
-    }
 }
 
 /// Refuses a folder on a file system whose locks do not hold between machines.

@@ -11,7 +11,8 @@ use super::backup::{
     copy_database, exchange_store, in_use_fault, remove_database_files, verify_database_file,
 };
 use super::fault::{is_write_failure, sqlite_fault};
-use super::files::{StorePaths, WriterQueue, refuse_network_fs};
+use super::files::{StorePaths, refuse_network_fs};
+use super::queue::WriterQueue;
 use super::refold;
 use super::salvage::salvage_events;
 use super::schema::{
@@ -147,6 +148,7 @@ fn copy_fault(place: &StorePaths, source: &Path, new: &Path, error: rusqlite::Er
         }),
         FaultKind::Missing
         | FaultKind::InUse
+        | FaultKind::Locked
         | FaultKind::Io
         | FaultKind::Gone
         | FaultKind::Newer

@@ -13,14 +13,13 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};
-use super::files::{
-    StorePaths, WriterQueue, create_private_file, link_without_replacing, refuse_network_fs,
-};
+use super::files::{StorePaths, create_private_file, link_without_replacing, refuse_network_fs};
 use super::index;
+use super::queue::WriterQueue;
 use super::refold;
 use super::row_groups;
 use crate::failpoint;
-use crate::store::{FaultKind, StoreFault};
+use crate::store::{FaultKind, StoreFault, WriterWait};
 
 /// The version of the tables that this program reads and writes.
 pub const SCHEMA_VERSION: u32 = 12;
@@ -277,7 +276,7 @@ pub(super) fn create_if_missing(place: &StorePaths, naming: NameRange) -> Result
     }
     refuse_network_fs(&place.dir)?;
     let queue = WriterQueue::open(place)?;
-    let turn = queue.wait_for_turn()?;
+    let turn = queue.wait_for_turn(&WriterWait::default())?;
     if place.file_identity()?.is_some() {
         return Ok(false);
     }

@@ -18,6 +18,7 @@ mod reading;
 mod recall;
 mod statements;
 mod syscalls;
+mod waiting;
 
 store_contract!(memory, contract::memory);
 store_contract!(sqlite, contract::sqlite);
