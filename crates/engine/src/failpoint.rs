@@ -112,6 +112,9 @@ pub const POINTS: &[&str] = &[
     "notify.started",
     "notify.sent",
     "notify.ended",
+    // What a hook left to others.
+    "hook-spool.written",
+    "hook-spool.recorded",
     // A command that an item waits for.
     "wait.before-ask",
     "wait.answered",

@@ -18,6 +18,7 @@ use piton_store::{
 };
 
 use self::person_edits::trust_edits_of_command;
+use crate::agents::hook::spool::import_spooled_records;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::git;
@@ -125,7 +126,11 @@ impl<'w> Session<'w> {
         if access == StoreAccess::ReadWrite {
             project.note_journal_in_tree(world);
         }
-        Ok(Some(Self::from_store(world, project, store)))
+        let session = Self::from_store(world, project, store);
+        if access == StoreAccess::ReadWrite {
+            import_spooled_records(&session)?;
+        }
+        Ok(Some(session))
     }
 
     /// Opens the journal alone, also one that a newer piton wrote; none when
@@ -185,7 +190,9 @@ impl<'w> Session<'w> {
             told(&format!("keeping progress in {}", project.home.display()));
         }
         project.note_journal_in_tree(world);
-        Ok(Self::from_store(world, project, store))
+        let session = Self::from_store(world, project, store);
+        import_spooled_records(&session)?;
+        Ok(session)
     }
 
     fn from_store(world: &'w World, project: Project, store: Box<dyn Store>) -> Self {

@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use piton_core::call::SessionCall;
 use piton_core::entry::{Entry, EntryType};
-use piton_core::{AttemptId, Command};
+use piton_core::{AttemptId, CommandId, HolderLiveness};
 use serde_json::{Value, json};
 
 use super::log;
 use crate::agents::hook::event::{HookEvent, HookEventKind};
 use crate::agents::hook::notes::SessionNotes;
+use crate::agents::hook::spool::{HookRecord, PendingRecord};
 use crate::agents::hook::{context, fault, finish};
 use crate::agents::program_table::KNOWN_PROGRAMS;
 use crate::caller;
@@ -80,16 +81,29 @@ pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'stati
     if moment == HookEventKind::Quiet || (held.is_supervised() && moment == HookEventKind::Called) {
         return HookAnswer::default();
     }
-    let worker = world.clone();
+    let pending = PendingRecord::default();
+    let (worker, recording) = (world.clone(), pending.clone());
     let done = run_with_timeout(WORK_TIME, move || {
-        answer_event(&worker, moment, &told, &held).map_err(|failure| fault::failure_line(&failure))
+        answer_event(&worker, moment, &told, &held, &recording).map_err(|failure| {
+            // Only what waited in vain is recorded later.
+            if failure.code != "store.busy" {
+                recording.end();
+            }
+            fault::failure_line(&failure)
+        })
     });
     let name = format!("{moment:?}");
-    match done {
-        Ok(Ok(said)) => HookAnswer { said, fault: None },
-        Ok(Err(fault)) => answer_fault(&world, &name, fault),
-        Err(why) => answer_fault(&world, &name, why.to_owned()),
-    }
+    let fault = match done {
+        Ok(Ok(said)) => return HookAnswer { said, fault: None },
+        Ok(Err(fault)) => fault,
+        Err(why) => why.to_owned(),
+    };
+    let then = match pending.spool(&world) {
+        Ok(false) => String::new(),
+        Ok(true) => "; the next command that writes records the event".to_owned(),
+        Err(failure) => format!("; the event is lost: {}", fault::failure_line(&failure)),
+    };
+    answer_fault(&world, &name, fault + &then)
 }
 
 fn answer_fault(world: &World, event: &str, fault: String) -> HookAnswer {
@@ -145,6 +159,7 @@ fn answer_event(
     moment: HookEventKind,
     told: &HookEvent,
     held: &AssignedWork,
+    pending: &PendingRecord,
 ) -> Result<Option<Value>, Failure> {
     let project = Project::find(world, &world.cwd);
     if !project.exists() {
@@ -156,11 +171,13 @@ fn answer_event(
     let agent = recognized.as_ref().and_then(World::agent);
     let held = &agent.map_or_else(|| held.clone(), AssignedWork::of_agent);
     match moment {
-        HookEventKind::SessionStart => handle_session_start(world, told, held, &notes),
+        HookEventKind::SessionStart => handle_session_start(world, told, held, (&notes, pending)),
         HookEventKind::Called if held.is_supervised() => Ok(None),
-        HookEventKind::Called => handle_tool_call(world, told, held).map(|()| None),
+        HookEventKind::Called => handle_tool_call(world, told, held, pending).map(|()| None),
         HookEventKind::Stop => handle_stop(world, told, held, &notes),
-        HookEventKind::SessionEnd => handle_session_end(world, told, held, &notes).map(|()| None),
+        HookEventKind::SessionEnd => {
+            handle_session_end(world, told, held, (&notes, pending)).map(|()| None)
+        }
         HookEventKind::Quiet => Ok(None),
     }
 }
@@ -171,10 +188,22 @@ fn handle_session_start(
     world: &World,
     told: &HookEvent,
     held: &AssignedWork,
-    notes: &SessionNotes,
+    (notes, pending): (&SessionNotes, &PendingRecord),
 ) -> Result<Option<Value>, Failure> {
     let name = told.session_name();
     let source = told.source();
+    let begins = !held.is_supervised() && source != "compact";
+    let begun = begins.then(|| {
+        let entry = Entry::with_type(EntryType::SessionStarted).with_text(
+            "description",
+            format!("An agent's session began ({source})"),
+        );
+        let entry = entry_of_session(entry, name.clone(), held);
+        (
+            pending.begin(world, HookRecord::Entry(Box::new(entry.clone()))),
+            entry,
+        )
+    });
     if let AssignedWork::Attempt(attempt) = held {
         let Some(name) = &name else { return Ok(None) };
         let is_own = is_session_of_attempt(notes, *attempt, name)?;
@@ -192,34 +221,38 @@ fn handle_session_start(
         AssignedWork::Unknown => None,
     };
     drop(session);
-    if !held.is_supervised() && source != "compact" {
+    if let Some((id, entry)) = begun {
         if let Some(name) = &name {
             let begun = notes.begin_session(name, world.now());
             begun.map_err(|error| unwritable_notes_failure(&error))?;
         }
-        let entry = Entry::with_type(EntryType::SessionStarted).with_text(
-            "description",
-            format!("An agent's session began ({source})"),
-        );
-        log_entry(world, entry, name, held)?;
+        log_entry(world, id, entry)?;
     }
     Ok(text.map(|text| context::render_answer(&text)))
 }
 
 /// A tool was called in a session that piton did not start.
-fn handle_tool_call(world: &World, told: &HookEvent, held: &AssignedWork) -> Result<(), Failure> {
+fn handle_tool_call(
+    world: &World,
+    told: &HookEvent,
+    held: &AssignedWork,
+    pending: &PendingRecord,
+) -> Result<(), Failure> {
     let Some(mut call) = told.tool_call(&world.redactor()) else {
         return Ok(());
     };
     call.at = Some(world.now());
-    let Some(session) = Session::open_writable(world, &world.cwd)? else {
-        return Ok(());
-    };
-    session.execute_command(&Command::NoteCall(Box::new(SessionCall {
+    let record = HookRecord::Call(Box::new(SessionCall {
         session: told.session_name().unwrap_or_default(),
         item: held.item_name().map(str::to_owned),
         call,
-    })))?;
+    }));
+    let id = pending.begin(world, record.clone());
+    let Some(session) = Session::open_writable(world, &world.cwd)? else {
+        return Ok(());
+    };
+    let facts = session.facts_of_caller(HolderLiveness::Nothing);
+    session.commit_with_id(id, &record.into_command(), &facts)?;
     check_sync_news(project_sync::sync_call_files(&session))
 }
 
@@ -268,7 +301,7 @@ fn handle_session_end(
     world: &World,
     told: &HookEvent,
     held: &AssignedWork,
-    notes: &SessionNotes,
+    (notes, pending): (&SessionNotes, &PendingRecord),
 ) -> Result<(), Failure> {
     if held.is_supervised() {
         return Ok(());
@@ -287,21 +320,22 @@ fn handle_session_end(
         let data = &mut entry.data;
         data.insert("duration_minutes".to_owned(), (seconds / 60).into());
     }
-    log_entry(world, entry, name, held)
+    let entry = entry_of_session(entry, name, held);
+    let id = pending.begin(world, HookRecord::Entry(Box::new(entry.clone())));
+    log_entry(world, id, entry)
 }
 
-fn log_entry(
-    world: &World,
-    mut entry: Entry,
-    session: Option<String>,
-    held: &AssignedWork,
-) -> Result<(), Failure> {
+fn entry_of_session(mut entry: Entry, session: Option<String>, held: &AssignedWork) -> Entry {
     if let Some(session) = session {
         entry = entry.with_text("session", session);
     }
     entry.task_id = held.item_name().map(str::to_owned);
+    entry
+}
+
+fn log_entry(world: &World, id: CommandId, entry: Entry) -> Result<(), Failure> {
     // What is said of native files is said again by the next command.
-    log::log(world, entry, &mut |_| {}).map(drop)
+    log::log_with_id(world, id, entry, &mut |_| {}).map(drop)
 }
 
 fn is_session_of_attempt(

@@ -1,8 +1,8 @@
 //! `piton log`: what happens in sessions, kept as entries.
 
-use piton_core::Command;
 use piton_core::entry::{ENTRY_TYPES, Entry, EntryRow, EntryType};
 use piton_core::event::SessionEvent;
+use piton_core::{Command, CommandId, HolderLiveness};
 use serde_json::Value;
 
 use super::{NoticeSink, create_session, sync_project_files, sync_project_files_at_rest};
@@ -19,12 +19,23 @@ crate::name_schema!(EntryRow, "piton.entry/1");
 ///
 /// When an agent names another item than its own, or the store fails.
 pub fn log(world: &World, entry: Entry, told: &mut NoticeSink<'_>) -> Result<EntryRow, Failure> {
+    log_with_id(world, CommandId(world.new_id()), entry, told)
+}
+
+/// The same under an id, under which it is kept once.
+pub(super) fn log_with_id(
+    world: &World,
+    id: CommandId,
+    entry: Entry,
+    told: &mut NoticeSink<'_>,
+) -> Result<EntryRow, Failure> {
     let session = create_session(world, told)?;
     let entry = match own_item(&session)? {
         Some(held) => bind_to_own_item(&session, &held, entry)?,
         None => entry,
     };
-    let committed = session.execute_command(&Command::LogEntry(Box::new(entry)))?;
+    let facts = session.facts_of_caller(HolderLiveness::Nothing);
+    let committed = session.commit_with_id(id, &Command::LogEntry(Box::new(entry)), &facts)?;
     // What it says of a resolution is remembered as well.
     let logged = committed.events.into_iter().find_map(|recorded| {
         if let piton_core::Event::Session(SessionEvent::EntryLogged(entry)) = recorded.event {

@@ -36,8 +36,8 @@ const OF_LANES: &[&str] = &[
 ];
 /// Failpoints of notifications, see `notify`.
 const OF_NOTIFICATIONS: &[&str] = &["notify."];
-/// Failpoints of waits of a plan, see `waits`.
-const OF_WAITS: &[&str] = &["wait."];
+/// Failpoints of waits of a plan, see `waits`, and of hooks that wait, see `waiting`.
+const OF_WAITS: &[&str] = &["wait.", "hook-spool."];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
 /// Failpoints that only a run comes to that takes over what is there.
