@@ -171,3 +171,22 @@ fn a_hook_that_dies_as_it_gives_up_leaves_nothing_half() {
     assert_eq!(log(&scratch, "next").exit, 0);
     assert_eq!(recorded(&scratch), (0, 0));
 }
+
+#[test]
+fn what_no_hook_records_is_not_taken_from_its_spool() {
+    let scratch = project();
+    let folder = scratch.home().join("hooks/spool");
+    std::fs::create_dir_all(&folder).expect("made");
+    let id = "01900000-0000-7000-8000-000000000001";
+    let record = r#"{"entry": {"type": "task_completed", "task_id": "x", "data": {}}}"#;
+    let text = format!(r#"{{"id": "{id}", "record": {record}}}"#);
+    std::fs::write(folder.join(format!("{id}.json")), text).expect("written");
+    let said = log(&scratch, "next");
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err.contains("no hook records such a thing"),
+        "{}",
+        said.err
+    );
+    assert_eq!(count(&scratch, "task_completed"), 0);
+}

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use piton_core::call::SessionCall;
 use piton_core::checkout::Checkout;
-use piton_core::entry::Entry;
+use piton_core::entry::{Entry, EntryType};
 use piton_core::{Actor, CallerFacts, Command, CommandId, DecisionId, HolderLiveness};
 use piton_store::CommitError;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,17 @@ pub enum HookRecord {
 }
 
 impl HookRecord {
+    /// Whether a hook records such a thing: what else lies in a file was put there.
+    fn is_of_hook(&self) -> bool {
+        match self {
+            Self::Call(_) => true,
+            Self::Entry(entry) => matches!(
+                entry.kind,
+                EntryType::SessionStarted | EntryType::SessionEnded
+            ),
+        }
+    }
+
     /// The command that records it.
     #[must_use]
     pub fn into_command(self) -> Command {
@@ -201,5 +212,9 @@ fn read_record(path: &Path) -> io::Result<Option<SpooledRecord>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    Ok(Some(serde_json::from_str(&text)?))
+    let spooled: SpooledRecord = serde_json::from_str(&text)?;
+    if !spooled.record.is_of_hook() {
+        return Err(io::Error::other("no hook records such a thing"));
+    }
+    Ok(Some(spooled))
 }
