@@ -1,5 +1,6 @@
 //! One process at work in one project: its store, and how runs are named.
 
+pub(crate) mod hook_spool;
 pub(crate) mod person_edits;
 
 use std::path::Path;
@@ -17,8 +18,8 @@ use piton_store::{
     WriterWait,
 };
 
+use self::hook_spool::import_spooled_records;
 use self::person_edits::trust_edits_of_command;
-use crate::agents::hook::spool::import_spooled_records;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::git;

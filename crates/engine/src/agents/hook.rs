@@ -3,8 +3,7 @@
 //! A program starts `piton hook EVENT` at certain moments and hands it a JSON
 //! object. [`event`] reads that, [`context`] makes what is injected into a
 //! session, [`finish`] says whether the item that a session holds is finished,
-//! [`notes`] is the little that must outlive one such process, and [`spool`] what one
-//! could not record in time. What is done with
+//! [`notes`] is the little that must outlive one such process. What is done with
 //! these: [`crate::verbs::hook`]. The settings in which a hook is named:
 //! [`settings`].
 
@@ -14,4 +13,3 @@ pub mod fault;
 pub mod finish;
 pub mod notes;
 pub mod settings;
-pub mod spool;

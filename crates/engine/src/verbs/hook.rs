@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 use super::log;
 use crate::agents::hook::event::{HookEvent, HookEventKind};
 use crate::agents::hook::notes::SessionNotes;
-use crate::agents::hook::spool::{HookRecord, PendingRecord};
 use crate::agents::hook::{context, fault, finish};
 use crate::agents::program_table::KNOWN_PROGRAMS;
 use crate::caller;
@@ -31,6 +30,7 @@ use crate::native_files::FileNotice;
 use crate::native_files::project_sync;
 use crate::project::Project;
 use crate::session::Session;
+use crate::session::hook_spool::{HookRecord, PendingRecord};
 use crate::world::World;
 
 /// What is read of stdin at most.

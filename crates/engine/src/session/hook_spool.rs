@@ -19,18 +19,18 @@ use piton_store::CommitError;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use super::Session;
 use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git;
 use crate::project::Project;
 use crate::project::inside::open_own_file;
-use crate::session::Session;
 use crate::world::World;
 
 /// What a hook records.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum HookRecord {
+pub(crate) enum HookRecord {
     /// A call of a tool.
     Call(Box<SessionCall>),
     /// The beginning or the end of a session.
@@ -51,7 +51,7 @@ impl HookRecord {
 
     /// The command that records it.
     #[must_use]
-    pub fn into_command(self) -> Command {
+    pub(crate) fn into_command(self) -> Command {
         match self {
             Self::Call(call) => Command::NoteCall(call),
             Self::Entry(entry) => Command::LogEntry(entry),
@@ -71,19 +71,19 @@ struct SpooledRecord {
 /// What a hook is about to record, until it is: shared between the thread that records
 /// it and the one that gives up.
 #[derive(Clone, Debug, Default)]
-pub struct PendingRecord(Arc<Mutex<Option<(CommandId, HookRecord)>>>);
+pub(crate) struct PendingRecord(Arc<Mutex<Option<(CommandId, HookRecord)>>>);
 
 impl PendingRecord {
     /// Notes what is recorded next, and under which id.
     #[must_use]
-    pub fn begin(&self, world: &World, record: HookRecord) -> CommandId {
+    pub(crate) fn begin(&self, world: &World, record: HookRecord) -> CommandId {
         let id = CommandId(world.new_id());
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, record));
         id
     }
 
     /// What is pending is recorded, or will never be.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
@@ -93,7 +93,7 @@ impl PendingRecord {
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn spool(&self, world: &World) -> Result<bool, Failure> {
+    pub(crate) fn spool(&self, world: &World) -> Result<bool, Failure> {
         let pending = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((id, record)) = pending else {
             return Ok(false);
@@ -149,7 +149,7 @@ fn write_record(project: &Project, folder: &Path, spooled: &SpooledRecord) -> io
 /// # Errors
 ///
 /// When the store cannot be written, or a file not be removed.
-pub fn import_spooled_records(session: &Session<'_>) -> Result<(), Failure> {
+pub(crate) fn import_spooled_records(session: &Session<'_>) -> Result<(), Failure> {
     let folder = spool_folder(&session.project);
     for path in list_records(&folder) {
         let resolved = session.project.resolve_inside(&path);
