@@ -13,7 +13,6 @@ pub mod trust;
 mod workspace;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::time::Duration;
 
@@ -32,6 +31,7 @@ use serde::Deserialize;
 
 use crate::failure::{Failure, unreadable_file};
 use crate::project::Project;
+use crate::world::input;
 
 pub use crate::agents::settings::{AgentTable, PricesTable, VerdictSource};
 
@@ -386,7 +386,10 @@ impl Config {
     /// When the file cannot be read, is not TOML, or has an unknown key or value.
     pub fn load(project: &Project) -> Result<Self, Failure> {
         let path = project.tree_folder().join("config.toml");
-        let text = match project.resolve_inside(&path).and_then(fs::read_to_string) {
+        let text = match project
+            .resolve_inside(&path)
+            .and_then(input::read_file_text)
+        {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(unreadable_file(&path, error)),

@@ -292,7 +292,7 @@ pub fn unreadable_file(path: &std::path::Path, source: io::Error) -> Failure {
     let hint = if source.kind() == io::ErrorKind::PermissionDenied {
         "see that you may read the file"
     } else {
-        "name a file that can be read as a whole"
+        "let a file that can be read as a whole be in its place, or name another"
     };
     Failure::new("file.unreadable", format!("cannot read {}", path.display()))
         .with_hint(hint)

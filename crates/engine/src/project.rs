@@ -420,9 +420,9 @@ fn is_bare_repository(folder: &Path) -> bool {
 /// A `.git` that is a file: a linked worktree shares the home of the main one,
 /// a submodule is a project of its own.
 fn layout_of_linked(folder: &Path, dot_git: &Path) -> Option<GitLayout> {
-    let text = fs::read_to_string(dot_git).ok()?;
+    let text = input::read_file_text(dot_git).ok()?;
     let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
-    let Ok(common) = fs::read_to_string(git_dir.join("commondir")) else {
+    let Ok(common) = input::read_file_text(git_dir.join("commondir")) else {
         let git_dir = fs::canonicalize(git_dir).ok()?;
         return Some(layout_of_main(folder, &git_dir));
     };

@@ -69,7 +69,7 @@ mod check {
         assert_eq!(said.exit, 6, "{}", said.err);
         for what in [
             "1 file: all is well",
-            "no regular file",
+            "a named pipe, not a file",
             "a folder",
             "nope.json",
         ] {
@@ -179,9 +179,9 @@ mod list {
         pipe(&scratch, ".ralph/errors.log");
         insta::assert_snapshot!(scratch.shows(&["files", "list"]), @r"
         .ralph/activity.log                      not kept up to date  what Ralph's agents did
-        .ralph/errors.log                        cannot be read       it is no regular file
+        .ralph/errors.log                        cannot be read       it is a named pipe, not a file
         .ralph/guardrails.md -> ../elsewhere.md  not kept up to date  the signs of Ralph
-        .ralph/progress.json                     cannot be read       it is a folder
+        .ralph/progress.json                     cannot be read       it is a folder, not a file
         .ralph/progress.md                       another tool's       a JSON document
         RALPH_TASK.md                            another tool's       a binary file
         prd.json -> nowhere                      cannot be read       it is a link to nowhere, where nothing is
@@ -190,9 +190,9 @@ mod list {
         let init = scratch.shows(&["init", "--yes"]);
         insta::assert_snapshot!(init, @r"
         .ralph/activity.log   adopted, and kept up to date  what Ralph's agents did
-        .ralph/errors.log     left alone                    it is no regular file
+        .ralph/errors.log     left alone                    it is a named pipe, not a file
         .ralph/guardrails.md  adopted, and kept up to date  the signs of Ralph
-        .ralph/progress.json  left alone                    it is a folder
+        .ralph/progress.json  left alone                    it is a folder, not a file
         .ralph/progress.md    left alone                    a JSON document
         RALPH_TASK.md         left alone                    a binary file
         prd.json              left alone                    it is a link to nowhere, where nothing is
@@ -315,7 +315,7 @@ mod sync {
         fs::remove_file(scratch.path().join(RALPH)).expect("gone");
         fs::create_dir(scratch.path().join(RALPH)).expect("made");
         insta::assert_snapshot!(scratch.shows(&["files", "sync"]), @r"
-        warning: .ralph/progress.json is not kept up to date: it is a folder
+        warning: .ralph/progress.json is not kept up to date: it is a folder, not a file; put a file in its place
         [exit 1]
         ");
     }
@@ -682,5 +682,115 @@ mod output {
         let mut command = scratch.command(&["journal", "export"]);
         let said = Said::of(&command.stdout(writer).output().expect("piton starts"));
         assert_eq!((&*said.err, said.exit), ("", 0));
+    }
+}
+
+mod special {
+    use super::*;
+    use crate::harness::Running;
+
+    /// One that waits for a pipe's writer would never end.
+    #[track_caller]
+    fn ended(scratch: &Scratch, args: &[&str]) -> Said {
+        Running::start(scratch.command(args)).end()
+    }
+
+    /// A plan whose run was begun, with a pipe in the place of its file.
+    fn piped_plan(name: &str, text: &str) -> Scratch {
+        let scratch = Scratch::new();
+        scratch.write(name, text).agent("exit 1");
+        scratch.git(&["add", name]);
+        scratch.git(&["commit", "--quiet", "--message", "plan", name]);
+        let args = [
+            "run",
+            name,
+            "--agent",
+            "./agent.sh",
+            "--max-iterations",
+            "1",
+            "--trust",
+        ];
+        scratch.piton(&args);
+        fs::remove_file(scratch.path().join(name)).expect("removed");
+        pipe(&scratch, name);
+        scratch
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_plan_is_not_waited_for() {
+        for (name, text) in [
+            ("prd.json", FEATURES),
+            ("RALPH_TASK.md", "# Task\n\n- [ ] one\n"),
+        ] {
+            let scratch = piped_plan(name, text);
+            for args in [
+                &["files", "sync"][..],
+                &["status"],
+                &["run"],
+                &["run", name],
+            ] {
+                let said = ended(&scratch, args);
+                assert!(said.exit < 8, "{args:?}: {}", said.err);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_the_settings_is_named() {
+        let scratch = Scratch::new();
+        scratch.write(".piton/.gitignore", "*\n");
+        pipe(&scratch, ".piton/config.toml");
+        let said = ended(&scratch, &["run", "prd.json", "--agent", "true"]);
+        assert_eq!(said.exit, 6, "{}", said.err);
+        assert!(
+            said.err.contains("it is a named pipe, not a file"),
+            "{}",
+            said.err
+        );
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_of_the_project_is_not_waited_for() {
+        let scratch = Scratch::new();
+        fine(&scratch.piton(&["init", "--with", "ralph-dir", "--yes"]));
+        let guardrails = scratch.path().join(".ralph/guardrails.md");
+        fs::remove_file(guardrails).ok();
+        fs::create_dir_all(scratch.path().join(".ralph")).expect("made");
+        pipe(&scratch, ".ralph/guardrails.md");
+        for args in [&["files", "sync"][..], &["status"], &["learn", "list"]] {
+            ended(&scratch, args);
+        }
+    }
+
+    #[test]
+    fn a_folder_in_the_place_of_a_plan_is_told_and_removes_nothing() {
+        let scratch = piped_plan("prd.json", FEATURES);
+        let plan = scratch.path().join("prd.json");
+        fs::remove_file(&plan).expect("removed");
+        fs::create_dir(&plan).expect("made");
+        let before = scratch.event_kinds();
+        insta::assert_snapshot!(scratch.shows(&["files", "sync"]), @r"
+        warning: prd.json is not kept up to date: it is a folder, not a file; put a file in its place
+        [exit 1]
+        ");
+        let status = scratch.piton(&["status"]);
+        assert!(
+            status.out.contains("prd.json is a folder, not a file"),
+            "{}",
+            status.out
+        );
+        assert_eq!(scratch.event_kinds(), before);
+        let run = scratch.piton(&["run"]);
+        assert!(
+            run.err.contains("it is a folder, not a file"),
+            "{}",
+            run.err
+        );
+        let kinds = scratch.event_kinds();
+        assert!(
+            !kinds.iter().any(|kind| kind.contains("removed")),
+            "{kinds:?}"
+        );
+        assert!(plan.is_dir());
     }
 }

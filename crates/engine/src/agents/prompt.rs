@@ -11,7 +11,6 @@ mod reporting;
 
 use crate::project::Project;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -192,7 +191,7 @@ pub(crate) fn read_context(project: &Project, folder: &Path) -> Vec<(String, Str
 
 fn read_beginning(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?
+    crate::world::input::open_file(path)?
         .take(CONTEXT_BYTES_MAX)
         .read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -16,6 +16,7 @@ use piton_core::attempt::{Conversation, Usage};
 use serde_json::Value;
 
 use super::lines::{BoundedLine, LineSplitter};
+use crate::world::input;
 
 /// Longest line that is read, in bytes.
 const LINE_BYTES_MAX: usize = 16 << 20;
@@ -194,7 +195,7 @@ fn open_at_offset(path: &Path, offset: u64) -> Option<File> {
     if known.len() <= offset {
         return None;
     }
-    let mut file = File::open(path).ok()?;
+    let mut file = input::open_file(path).ok()?;
     file.seek(SeekFrom::Start(offset)).ok()?;
     Some(file)
 }

@@ -146,9 +146,10 @@ impl Spool {
             .into_iter()
             .map(|attempt| {
                 let output = self.file_path(&attempt, "out")?;
-                let record = fs::read(self.file_path(&attempt, "json")?).unwrap_or_default();
+                let record =
+                    input::read_file(self.file_path(&attempt, "json")?).unwrap_or_default();
                 Ok(SpooledAttempt {
-                    by: fs::read_to_string(self.file_path(&attempt, "by")?).ok(),
+                    by: input::read_file_text(self.file_path(&attempt, "by")?).ok(),
                     output_bytes: fs::metadata(&output).map_or(0, |found| found.len()),
                     id: serde_json::from_slice(&record).ok(),
                     output,
@@ -235,7 +236,7 @@ fn is_plain_name(attempt: &str) -> bool {
 ///
 /// When the file cannot be read.
 pub fn read_tail(path: &Path, bytes_max: u64) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = input::open_file(path)?;
     let length = file.metadata()?.len();
     let skipped = length.saturating_sub(bytes_max);
     file.seek(SeekFrom::Start(skipped))?;
@@ -257,7 +258,9 @@ pub fn read_tail(path: &Path, bytes_max: u64) -> io::Result<String> {
 /// When the file cannot be read.
 pub fn read_head(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    input::open_file(path)?
+        .take(bytes_max)
+        .read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -305,7 +308,7 @@ pub fn copy_redacted(
     redact: &dyn Fn(&str) -> Cow<'_, str>,
     bytes_max: u64,
 ) -> io::Result<RedactedCopy> {
-    let mut source = File::open(from)?;
+    let mut source = input::open_file(from)?;
     let folder = match to.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
@@ -350,7 +353,7 @@ fn create_private_file(path: &Path) -> io::Result<tempfile::NamedTempFile> {
 ///
 /// When one of both cannot be read or written.
 pub fn copy_without_lines(from: &Path, to: &File, begin: &str) -> io::Result<()> {
-    let mut source = BufReader::new(File::open(from)?);
+    let mut source = BufReader::new(input::open_file(from)?);
     let mut target = BufWriter::new(to);
     loop {
         let mut head = Vec::new();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use piton_core::checkout::Checkout;
 
 use super::settings::parse_settings;
+use crate::world::input;
 
 /// A log of more bytes is that of thousands of commits.
 const LOG_BYTES_MAX: u64 = 4 << 20;
@@ -17,7 +18,7 @@ const LOG_BYTES_MAX: u64 = 4 << 20;
 #[must_use]
 pub fn read_checkout(work_tree: &Path) -> Option<Checkout> {
     let folder = git_dir(work_tree)?;
-    let head = fs::read_to_string(folder.join("HEAD")).ok()?;
+    let head = input::read_file_text(folder.join("HEAD")).ok()?;
     let Some(name) = head.trim().strip_prefix("ref: ") else {
         return Some(Checkout {
             repository: None,
@@ -48,7 +49,7 @@ pub fn was_branch_at(work_tree: &Path, here: &Checkout, commit: &str) -> Option<
         return None;
     }
     // OLD NEW NAME <MAIL> TIME ZONE<tab>WHAT
-    let text = fs::read(log).ok()?;
+    let text = input::read_file(log).ok()?;
     let text = String::from_utf8_lossy(&text);
     Some(text.lines().any(|line| {
         let mut names = line.split(' ');
@@ -64,12 +65,12 @@ pub fn find_worktree_of_branch(work_tree: &Path, branch: &str) -> Option<PathBuf
     let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten();
     let linked = linked.filter_map(|entry| {
         let folder = entry.ok()?.path();
-        let text = fs::read_to_string(folder.join("gitdir")).ok()?;
+        let text = input::read_file_text(folder.join("gitdir")).ok()?;
         // It may be said from there.
         Some(folder.join(text.trim()).parent()?.to_owned())
     });
     // The folder of a submodule lies elsewhere, and says where its work tree is.
-    let config = fs::read(common.join("config")).unwrap_or_default();
+    let config = input::read_file(common.join("config")).unwrap_or_default();
     let settings = parse_settings(&String::from_utf8_lossy(&config));
     let mut settings = settings.iter();
     let named = settings.find(|found| found.section == "core" && found.key == "worktree");
@@ -95,7 +96,7 @@ pub fn branch_tips(work_tree: &Path) -> BTreeMap<String, String> {
     let Some(common) = git_dir(work_tree).map(|folder| common_dir(&folder)) else {
         return BTreeMap::new();
     };
-    let packed = fs::read_to_string(common.join("packed-refs")).unwrap_or_default();
+    let packed = input::read_file_text(common.join("packed-refs")).unwrap_or_default();
     let packed = packed.lines().filter_map(|line| line.split_once(' '));
     let mut tips: BTreeMap<String, String> = packed
         .filter(|(_, name)| name.starts_with("refs/heads/"))
@@ -110,7 +111,7 @@ pub fn branch_tips(work_tree: &Path) -> BTreeMap<String, String> {
                 folders.push(path);
             } else if let Some(name) = path.to_str() {
                 // One that is packed meanwhile has its commit there.
-                let commit = fs::read_to_string(entry.path()).unwrap_or_default();
+                let commit = input::read_file_text(entry.path()).unwrap_or_default();
                 tips.insert(name.to_owned(), commit.trim().to_owned());
             }
         }
@@ -125,13 +126,13 @@ pub(crate) fn git_dir(work_tree: &Path) -> Option<PathBuf> {
     if fs::metadata(&dot_git).ok()?.is_dir() {
         return Some(dot_git);
     }
-    let text = fs::read_to_string(&dot_git).ok()?;
+    let text = input::read_file_text(&dot_git).ok()?;
     Some(work_tree.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
 /// The folder of a repository that its work trees share, of the folder of one.
 pub(super) fn common_dir(folder: &Path) -> PathBuf {
-    let common = fs::read_to_string(folder.join("commondir"));
+    let common = input::read_file_text(folder.join("commondir"));
     common.map_or_else(|_| folder.to_owned(), |path| folder.join(path.trim()))
 }
 
@@ -146,7 +147,7 @@ pub(crate) fn repository_of(work_tree: &Path) -> Option<PathBuf> {
 /// submodule; none where its configuration names none.
 #[must_use]
 pub(crate) fn main_work_tree(common: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(common.join("config")).ok()?;
+    let text = input::read_file_text(common.join("config")).ok()?;
     let settings = parse_settings(&text).into_iter();
     let mut named = settings
         .filter(|setting| (setting.section.as_str(), setting.key.as_str()) == ("core", "worktree"));
@@ -157,7 +158,7 @@ pub(crate) fn main_work_tree(common: &Path) -> Option<PathBuf> {
 #[must_use]
 pub fn has_remotes(work_tree: &Path) -> bool {
     let config = git_dir(work_tree).map(|folder| common_dir(&folder).join("config"));
-    let text = config.and_then(|config| fs::read(config).ok());
+    let text = config.and_then(|config| input::read_file(config).ok());
     let text = text.unwrap_or_default();
     parse_settings(&String::from_utf8_lossy(&text))
         .iter()
@@ -166,7 +167,7 @@ pub fn has_remotes(work_tree: &Path) -> bool {
 
 fn commit_of_ref(folder: &Path, name: &str) -> Option<String> {
     let commit_in = |folder: &Path| {
-        let loose = fs::read_to_string(folder.join(name)).ok();
+        let loose = input::read_file_text(folder.join(name)).ok();
         loose.map(|text| text.trim().to_owned())
     };
     commit_in(folder).or_else(|| {
@@ -175,7 +176,7 @@ fn commit_of_ref(folder: &Path, name: &str) -> Option<String> {
         if let Some(commit) = commit_in(&common) {
             return Some(commit);
         }
-        let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
+        let packed = input::read_file_text(common.join("packed-refs")).ok()?;
         let line = packed.lines().find(|line| {
             let named = line.split_once(' ');
             named.is_some_and(|(_, found)| found == name)

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::checked_out::common_dir;
 use super::{git_dir, literal_pathspec, query_git};
+use crate::world::input;
 
 /// The commits that a version of a file was made of: each commit with those before it
 /// of which the file has something.
@@ -80,7 +81,7 @@ fn commit_before(work_tree: &Path) -> Option<String> {
 /// What is being merged into what is checked out, and not committed yet.
 fn merge_heads(work_tree: &Path) -> Vec<String> {
     let file = git_dir(work_tree).map(|folder| folder.join("MERGE_HEAD"));
-    let text = file.and_then(|file| fs::read_to_string(file).ok());
+    let text = file.and_then(|file| input::read_file_text(file).ok());
     let text = text.unwrap_or_default();
     text.split_whitespace().map(str::to_owned).collect()
 }
@@ -95,7 +96,7 @@ pub fn commits_made_here(work_tree: &Path) -> Option<HashSet<String>> {
     let mut found = None;
     for folder in std::iter::once(common.clone()).chain(linked) {
         // OLD NEW NAME <MAIL> TIME ZONE<tab>WHAT
-        let Ok(log) = fs::read(folder.join("logs/HEAD")) else {
+        let Ok(log) = input::read_file(folder.join("logs/HEAD")) else {
             continue;
         };
         let log = String::from_utf8_lossy(&log);

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::git::{self, WorkCommits, WorkPosition};
 use crate::project::Project;
 use crate::project::inside::write_own_file;
+use crate::world::input;
 
 /// How long is waited before git is asked again that failed.
 const ASK_AGAIN: Duration = Duration::from_secs(60);
@@ -259,7 +260,7 @@ fn query_positions(
         return HistoryCache::default();
     };
     let path = cache_path(&project.home);
-    let known = fs::read(&path).ok();
+    let known = input::read_file(&path).ok();
     let known = known.and_then(|bytes| serde_json::from_slice::<HistoryCache>(&bytes).ok());
     let mut answers = known
         .filter(|known| known.head == *head)

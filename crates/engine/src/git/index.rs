@@ -1,10 +1,10 @@
 //! Which files git tracks, read from its index: git is not started.
 
-use std::fs;
 use std::path::Path;
 
 use super::checked_out::git_dir;
 use super::{literal_pathspec, query_git};
+use crate::world::input;
 
 /// Bytes of the header: `DIRC`, the version, how many entries there are.
 const HEADER: usize = 12;
@@ -17,7 +17,7 @@ const LENGTH: u16 = 0xFFF;
 /// only git can say.
 #[must_use]
 pub fn is_tracked(work_tree: &Path, path: &str) -> Option<bool> {
-    let Ok(index) = fs::read(git_dir(work_tree)?.join("index")) else {
+    let Ok(index) = input::read_file(git_dir(work_tree)?.join("index")) else {
         // Nothing was ever added.
         return Some(false);
     };

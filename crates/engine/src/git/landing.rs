@@ -1,7 +1,6 @@
 //! A branch that goes forward to a commit that is built on it.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use super::{
     Failure, GitCallOptions, GitControl, GitOutput, error_reason, last_line, literal_pathspec,
     query_git, run_git_with,
 };
+use crate::world::input;
 
 /// Long enough to write very many files.
 const TIMEOUT: Duration = Duration::from_secs(1_800);
@@ -83,7 +83,7 @@ pub fn rebased_branch(work_tree: &Path) -> Option<String> {
     let folder = git_dir(work_tree)?;
     let mut names = REBASED
         .iter()
-        .filter_map(|name| fs::read_to_string(folder.join(name)).ok());
+        .filter_map(|name| input::read_file_text(folder.join(name)).ok());
     let name = names.next()?;
     let name = name.trim().strip_prefix("refs/heads/")?;
     Some(name.to_owned())

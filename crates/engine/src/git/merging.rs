@@ -16,6 +16,7 @@ use super::{GitCallOptions, GitControl, GitOutput, git_failure, run_git_with};
 use crate::failure::{Failure, unwritable_file};
 use crate::process::{CallOutput, StopHandle};
 use crate::project::inside::resolve_within;
+use crate::world::input;
 
 /// Long enough for a merge of very many files, also with a driver of the user's.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -296,7 +297,7 @@ pub fn begin_merge(
 #[must_use]
 pub fn files_with_conflict_markers(work_tree: &Path, files: &[String]) -> Vec<String> {
     let has = |file: &&String| {
-        std::fs::read(work_tree.join(file)).is_ok_and(|bytes| has_conflict_markers(&bytes))
+        input::read_file(work_tree.join(file)).is_ok_and(|bytes| has_conflict_markers(&bytes))
     };
     files.iter().filter(has).cloned().collect()
 }

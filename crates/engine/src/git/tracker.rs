@@ -28,6 +28,7 @@ use self::status::{DifferingPath, PathKind, parse_status};
 use super::{GitOutput, OwnFilePrefix, pathspecs_without_own};
 use crate::process::{self, CallOutput, ProgramCall};
 use crate::world::World;
+use crate::world::input;
 
 pub use self::proof::ProofSources;
 
@@ -318,7 +319,7 @@ impl WorkTreeTracker {
     fn index_state(&self) -> IndexState {
         let state = FileState::from_path(&self.index)?;
         let mut end = Vec::new();
-        let mut index = std::fs::File::open(&self.index).ok()?;
+        let mut index = input::open_file(&self.index).ok()?;
         index.seek(SeekFrom::End(-20)).ok()?;
         index.read_to_end(&mut end).ok()?;
         Some((state, end))
@@ -540,7 +541,7 @@ impl WorkTreeTracker {
         let (from, to) = (before.log?, after.log?);
         let length = usize::try_from(to.checked_sub(from)?).ok()?;
         let mut tail = vec![0; length.min(LOG_MAX)];
-        let mut log = std::fs::File::open(&self.log).ok()?;
+        let mut log = input::open_file(&self.log).ok()?;
         log.seek(SeekFrom::Start(from)).ok()?;
         log.read_exact(&mut tail).ok()?;
         parse_head_log(&String::from_utf8_lossy(&tail))

@@ -4,7 +4,7 @@
 //! the user's files, and that over the system's. Not looked at: `includeIf`,
 //! `config.worktree`, and settings in the environment or on a command line.
 
-use std::fs::{self, File};
+use std::fs::{self};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -114,7 +114,9 @@ fn read_beginning(file: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(what));
     }
     let mut bytes = Vec::with_capacity(EXPECTED_BYTES);
-    File::open(file)?.take(BYTES_MAX).read_to_end(&mut bytes)?;
+    input::open_file(file)?
+        .take(BYTES_MAX)
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::failure::unwritable_file;
 use crate::process::CallOutput;
+use crate::world::input;
 use crate::world::pause;
 
 /// Long enough to write very many files, also through a filter.
@@ -268,7 +269,7 @@ fn exclude_file(work_tree: &Path) -> Option<PathBuf> {
 }
 
 fn read_exclude_file(file: &Path) -> Result<String, Failure> {
-    match fs::read_to_string(file) {
+    match input::read_file_text(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
         read => read.map_err(|error| unwritable_file(file, error)),
     }
@@ -324,7 +325,7 @@ pub fn worktree_state(work_tree: &Path, tree: &Path) -> WorktreeState {
     }
     let known = || {
         let folder = git_dir(tree).filter(|_| tree.join(".git").is_file())?;
-        let back = fs::read_to_string(folder.join("gitdir")).ok()?;
+        let back = input::read_file_text(folder.join("gitdir")).ok()?;
         let back = fs::canonicalize(folder.join(back.trim())).ok()?;
         let here = fs::canonicalize(tree.join(".git")).ok()?;
         let shared = |folder: &Path| fs::canonicalize(common_dir(folder)).ok();
@@ -446,7 +447,7 @@ fn admin_folders_of(work_tree: &Path, tree: &Path) -> Vec<PathBuf> {
     let entries = all.and_then(|all| fs::read_dir(all).ok());
     let folders = entries.into_iter().flatten().flatten();
     let is_of_it = |folder: &PathBuf| {
-        let back = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
+        let back = input::read_file_text(folder.join("gitdir")).unwrap_or_default();
         folder.join(back.trim()) == tree.join(".git")
     };
     folders.map(|entry| entry.path()).filter(is_of_it).collect()

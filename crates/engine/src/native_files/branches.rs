@@ -3,7 +3,6 @@
 //! See `docs/design/0024-branches.md`.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use super::synced_file::SyncedFile;
 use crate::git;
 use crate::git::history::{is_descendant_of_past, is_set_back_from};
 use crate::project::Project;
+use crate::world::input;
 
 /// A line that is this long is not one of those that stand everywhere.
 const TELLING_LINE: usize = 10;
@@ -38,7 +38,7 @@ pub(super) fn find_branch_origin(project: &Project, path: &str, file: &SyncedFil
         return BranchOrigin::OtherBranch;
     }
     let went = || {
-        fs::read(file.target_path())
+        input::read_file(file.target_path())
             .is_ok_and(|now| was_moved_away_by_git(project, path, file, &now))
     };
     match file.may_be_foreign() && went() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::exchange::sync_folder;
 use crate::failpoint;
 use crate::session::Session;
+use crate::world::input;
 
 /// What the name of a copy of a file that piton makes ends with, before its
 /// number.
@@ -48,7 +49,7 @@ pub(super) fn store_rotated_copy(target: &Path, version: &[u8]) -> io::Result<Pa
 ///
 /// When it cannot be read or the copy cannot be written.
 pub(crate) fn store_copy_beside(path: &Path, suffix: &str) -> io::Result<PathBuf> {
-    write_numbered_copy(path, &fs::read(path)?, suffix)
+    write_numbered_copy(path, &input::read_file(path)?, suffix)
 }
 
 fn write_numbered_copy(path: &Path, bytes: &[u8], suffix: &str) -> io::Result<PathBuf> {
@@ -74,7 +75,7 @@ fn write_numbered_copy(path: &Path, bytes: &[u8], suffix: &str) -> io::Result<Pa
             }
             // Of a crash since: there is a copy already.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if fs::read(&copy).is_ok_and(|there| there == bytes) {
+                if input::read_file(&copy).is_ok_and(|there| there == bytes) {
                     return Ok(copy);
                 }
             }

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::failpoint;
 use crate::native_files::stat_fingerprint::StatFingerprint;
+use crate::world::input;
 use crate::world::input::render_hex;
 
 /// The SHA-256 of bytes of which the last are not known yet.
@@ -85,7 +86,7 @@ pub fn stage_unflushed(target: &Path, bytes: &[u8]) -> io::Result<StagedFile> {
 pub fn stage_spliced(target: &Path, at: u64, end: &[u8]) -> io::Result<StagedFile> {
     let mut file = create_named_temp(target, TEMP_END)?;
     failpoint::point("exchange.splice-begun");
-    let mut old = File::open(target)?;
+    let mut old = input::open_file(target)?;
     copy_prefix(&mut old, at, file.as_file_mut())?;
     file.write_all(end)?;
     file.as_file()
@@ -129,7 +130,7 @@ pub fn stage_from_previous(
     at: u64,
     end: &[u8],
 ) -> io::Result<StagedFile> {
-    let mut old = File::open(target)?;
+    let mut old = input::open_file(target)?;
     let same = older.same_bytes.min(at);
     old.seek(io::SeekFrom::Start(same))?;
     let mut rest = Vec::new();
@@ -323,7 +324,7 @@ impl StagedFile {
                 })
             }
             Err(error) if is_exchange_unsupported(&error) => {
-                let old = fs::read(&self.target)?;
+                let old = input::read_file(&self.target)?;
                 let keep = stage_with_suffix(&self.target, &old, KEEP_END, true)?;
                 self.temp
                     .persist(&self.target)
@@ -389,7 +390,7 @@ impl DisplacedVersion {
     ///
     /// When it cannot be read.
     pub fn read(&self) -> io::Result<Option<Vec<u8>>> {
-        self.old.as_ref().map(fs::read).transpose()
+        self.old.as_ref().map(input::read_file).transpose()
     }
 
     /// A copy of it that stays beside its place, also when this process dies,
@@ -460,7 +461,7 @@ impl DisplacedVersion {
             return Ok(None);
         }
         // A program that read the file in this moment does not know of the later version.
-        let copy = write_displaced_copy(&self.target, fs::read(&old)?)?;
+        let copy = write_displaced_copy(&self.target, input::read_file(&old)?)?;
         match exchange_paths(&old, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,

@@ -10,7 +10,6 @@ mod notices;
 mod pace;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +43,7 @@ use crate::git::history::{self, HistoryCaching};
 use crate::project::Project;
 use crate::project::inside::OutsideLink;
 use crate::session::Session;
+use crate::world::input;
 
 /// The one stream that the file of a plan shows.
 const STREAM: &str = "run";
@@ -231,7 +231,7 @@ impl PlanSync {
             return self.file.has_only_own_changes_since(committed);
         }
         self.set_done_elsewhere(self.items_without_mark(tables));
-        let Ok(present) = fs::read_to_string(self.file.target_path()) else {
+        let Ok(present) = input::read_file_text(self.file.target_path()) else {
             return false;
         };
         let written_at = (self.plan.format().finding.time_of_text)(&present).unwrap_or(now);
@@ -252,7 +252,7 @@ impl PlanSync {
             );
         }
         let elsewhere = self.items_done_off_branch(tables);
-        let text = fs::read_to_string(self.file.target_path()).ok();
+        let text = input::read_file_text(self.file.target_path()).ok();
         self.set_done_elsewhere(elsewhere);
         self.plan.done_elsewhere(tables, &[text.as_deref()])
     }
@@ -356,14 +356,17 @@ impl PlanSync {
                 .for_each(DisplacedCopy::remove);
             Ok(looked)
         });
-        let looked = looked.map_err(|fault| fault.into_file_failure(&self.path))?;
+        let mut looked = looked.map_err(|fault| fault.into_file_failure(&self.path))?;
+        if looked.standing == FileWritability::Special && std::mem::replace(&mut self.told, true) {
+            looked.news.clear();
+        }
         if looked.taken || !looked.news.is_empty() {
             self.behind = true;
             self.plain = None;
         }
         let waits = matches!(
             looked.standing,
-            FileWritability::Asked | FileWritability::Held
+            FileWritability::Asked | FileWritability::Held | FileWritability::Special
         );
         self.waits = there.filter(|_| waits);
         Ok(looked)
@@ -471,7 +474,7 @@ impl PlanSync {
         let trouble = match self.write_unless_newer(tables, position, now) {
             Ok(put) => {
                 self.behind = put == WriteOutcome::Overtaken;
-                self.told = false;
+                self.told &= self.behind;
                 None
             }
             Err(error) => Some(FileNotice::sync_failed(
@@ -516,7 +519,7 @@ impl PlanSync {
         }
         // Another process may add to it at the same time.
         let added = self.file.with_lock(|_| {
-            let present = match fs::read_to_string(&target) {
+            let present = match input::read_file_text(&target) {
                 Ok(text) => Some(text),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => return Err(error),
@@ -527,7 +530,7 @@ impl PlanSync {
             };
             let staged = stage(&target, next.as_bytes())?;
             // Who saved it in between has not seen what is added.
-            let is_same = fs::read_to_string(&target).ok() == present;
+            let is_same = input::read_file_text(&target).ok() == present;
             if is_same {
                 staged.exchange()?;
             }
@@ -605,8 +608,9 @@ impl PlanSync {
                     return Ok(WriteOutcome::Done);
                 }
                 PresentFile::Missing => file.read_base(),
-                PresentFile::Special => None,
-                PresentFile::Ours => Some(fs::read_to_string(file.target_path())?),
+                // Why was told where it was looked at.
+                PresentFile::Special(_) => return Ok(WriteOutcome::Overtaken),
+                PresentFile::Ours => Some(input::read_file_text(file.target_path())?),
             };
             if !is_held && update.is_landed_version(present.as_deref()) {
                 // What landed is committed as it is.

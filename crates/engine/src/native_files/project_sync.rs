@@ -13,9 +13,9 @@ mod secret;
 
 use piton_core::event::{AttemptEvent, MemoryEvent, SessionEvent};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
 
 use piton_core::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use piton_core::name::{NamedRow, Space};
@@ -44,6 +44,7 @@ use super::synced_file::{
 use crate::failure::Failure;
 use crate::git::history::{is_descendant_of_past, is_set_back_from};
 use crate::session::Session;
+use crate::world::input;
 use crate::{failpoint, git};
 
 /// How often a file is tried again that others write at the same time.
@@ -597,7 +598,10 @@ impl ProjectSync<'_, '_> {
                     self.import_displaced(synced, &mut news)?;
                     continue;
                 }
-                FileWritability::Held | FileWritability::Asked | FileWritability::Busy => {
+                FileWritability::Held
+                | FileWritability::Asked
+                | FileWritability::Busy
+                | FileWritability::Special => {
                     return Ok(news);
                 }
             }
@@ -657,7 +661,7 @@ impl ProjectSync<'_, '_> {
         if left.is_empty() {
             return Ok(true);
         }
-        let present = match fs::read(target) {
+        let present = match input::read_file(target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             other => other?,
         };
@@ -1452,7 +1456,7 @@ pub fn project_name(session: &Session<'_>) -> String {
 }
 
 fn read_text(path: &Path) -> Result<String, SyncFault> {
-    let bytes = std::fs::read(path)?;
+    let bytes = input::read_file(path)?;
     String::from_utf8(bytes)
         .map_err(|_| SyncFault::from(io::Error::from(io::ErrorKind::InvalidData)))
 }

@@ -31,6 +31,7 @@ use crate::git;
 use crate::project::inside::OutsideLink;
 use crate::session::Session;
 use crate::world;
+use crate::world::input;
 
 /// How often, and how long apart, a file is read again that cannot be read, or is
 /// cut short: another process may be in the middle of writing it.
@@ -173,8 +174,10 @@ pub(super) enum FileWritability {
     Held,
     /// A person is asked about it, or it is left to another run.
     Asked,
-    /// Git is about to replace it, or it is no regular file.
+    /// Git is about to replace it.
     Busy,
+    /// It is no regular file.
+    Special,
     /// Another writer changed it meanwhile: it is to be looked at again.
     Overtaken,
 }
@@ -281,10 +284,18 @@ pub(super) fn import_changes<F: NativeFile>(
 ) -> Result<ImportOutcome, SyncFault> {
     let (present, version) = read_with_retries(native, file)?;
     match (present, version) {
-        (PresentFile::Special, _) => Ok(ImportOutcome {
-            standing: FileWritability::Busy,
-            ..ImportOutcome::default()
-        }),
+        (PresentFile::Special(why), _) => {
+            let path = native.path();
+            Ok(ImportOutcome {
+                news: vec![FileNotice::sync_failed(
+                    path,
+                    format!("{why}; put a file in its place"),
+                )],
+                standing: FileWritability::Special,
+                is_passed_over: true,
+                ..ImportOutcome::default()
+            })
+        }
         // A person who restored piton's own version has answered.
         (PresentFile::Ours, _) => settle_question(native, "the file is as piton wrote it"),
         // What git is about to put there is looked at when it is whole.
@@ -330,7 +341,7 @@ fn read_with_retries<F: NativeFile>(
         let mut present = file.read_present()?;
         // What another writer left in it is looked at again.
         if present == PresentFile::Ours && file.has_held_conflict() {
-            present = PresentFile::Foreign(fs::read(file.target_path())?);
+            present = PresentFile::Foreign(input::read_file(file.target_path())?);
         }
         let PresentFile::Foreign(bytes) = &present else {
             return Ok((present, None));
@@ -515,7 +526,7 @@ pub(super) fn apply_decision<F: NativeFile>(
     row: &DecisionRow,
     verb: Verb,
 ) -> Result<Option<PathBuf>, SyncFault> {
-    let Ok(bytes) = fs::read(file.target_path()) else {
+    let Ok(bytes) = input::read_file(file.target_path()) else {
         // It was taken away: there is nothing to keep.
         return Ok(None);
     };

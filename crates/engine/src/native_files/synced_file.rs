@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 use crate::native_files::exchange::{
     DisplacedCopy, DisplacedVersion, IncrementalHash, OlderVersion, StagedFile, create_temp_file,
     find_leftovers, stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file,
-    write_through,
 };
 use crate::project::Project;
 use crate::project::inside::{open_own_file, write_own_file};
+use crate::world::input;
 use crate::world::input::sha256;
 use crate::{failpoint, git};
 
@@ -249,8 +249,8 @@ pub enum PresentFile {
     Ours,
     /// What another writer wrote.
     Foreign(Vec<u8>),
-    /// No regular file: it is written to, and never exchanged.
-    Special,
+    /// What is no regular file, in words: it is neither read nor written.
+    Special(String),
 }
 
 /// A version that is about to take the place of the file.
@@ -405,10 +405,10 @@ impl SyncedFile {
             self.found = Some(self.stamp.after.clone());
             return Ok(PresentFile::Ours);
         }
-        if !fs::metadata(&self.target)?.is_file() {
-            return Ok(PresentFile::Special);
+        if let Err(special) = input::refuse_special(&fs::metadata(&self.target)?) {
+            return Ok(PresentFile::Special(special.to_string()));
         }
-        let bytes = fs::read(&self.target)?;
+        let bytes = input::read_file(&self.target)?;
         let hash = sha256(&bytes);
         let ours = !hash.is_empty() && (hash == self.stamp.after || hash == self.stamp.before);
         Ok(if ours {
@@ -471,7 +471,7 @@ impl SyncedFile {
             Some(held) => held.before.clone(),
             None => {
                 // A help, as the base is.
-                let base = fs::read(&self.base);
+                let base = input::read_file(&self.base);
                 base.and_then(|base| write_own_file(&self.base.with_extension(BEFORE), &base))
                     .ok();
                 self.stamp.after.clone()
@@ -523,7 +523,7 @@ impl SyncedFile {
         // What another writer saved since the bytes were read has another size or time;
         // when it does not, its hash is looked at before it is replaced.
         let look = look.filter(|look| look.size_bytes() == present.len() as u64);
-        let same = fs::read(&self.target).is_ok_and(|there| there == present);
+        let same = input::read_file(&self.target).is_ok_and(|there| there == present);
         self.store_stamp(SyncStamp {
             before: hash.clone(),
             after: hash.clone(),
@@ -557,7 +557,7 @@ impl SyncedFile {
     /// What was remembered last.
     #[must_use]
     pub fn load_remembered<T: DeserializeOwned>(&self) -> Option<T> {
-        let bytes = fs::read(&self.remembered).ok()?;
+        let bytes = input::read_file(&self.remembered).ok()?;
         let known: RememberedOfVersion<T> = serde_json::from_slice(&bytes).ok()?;
         (known.after == self.stamp.after).then_some(known.what)
     }
@@ -622,9 +622,9 @@ impl SyncedFile {
         positions: BTreeMap<String, u64>,
         tail: Option<LargeFileTail>,
     ) -> io::Result<WriteOutcome> {
-        if fs::metadata(&self.target).is_ok_and(|found| !found.is_file()) {
-            write_through(&self.target, bytes)?;
-            return Ok(WriteOutcome::Done);
+        // Writing to a pipe would wait for a reader.
+        if let Ok(found) = fs::metadata(&self.target) {
+            input::refuse_special(&found)?;
         }
         let next = NextFileVersion {
             after: sha256(bytes),
@@ -695,7 +695,7 @@ impl SyncedFile {
     ///
     /// When it cannot be read.
     pub fn read_abridged(&self, tail: &LargeFileTail) -> io::Result<Option<String>> {
-        let mut file = File::open(&self.target)?;
+        let mut file = input::open_file(&self.target)?;
         let mut bytes = Vec::new();
         (&file).take(tail.head).read_to_end(&mut bytes)?;
         file.seek(io::SeekFrom::Start(tail.at))?;
@@ -951,7 +951,7 @@ impl SyncedFile {
         for left in find_leftovers(&self.target)? {
             let in_exchange = left.name == self.stamp.temp;
             if in_exchange || left.kept {
-                let bytes = fs::read(&left.path)?;
+                let bytes = input::read_file(&left.path)?;
                 let hash = sha256(&bytes);
                 let ours = hash == self.stamp.before || hash == self.stamp.after;
                 if !ours && !take(&bytes)? {
@@ -983,14 +983,17 @@ impl SyncedFile {
         else {
             return Ok(());
         };
-        let hash = sha256(&fs::read(&left.path)?);
+        let hash = sha256(&input::read_file(&left.path)?);
         if hash == self.stamp.before || hash == self.stamp.after {
             return Ok(());
         }
-        let present = fs::read(&self.target).ok().map(|bytes| sha256(&bytes));
+        let present = input::read_file(&self.target)
+            .ok()
+            .map(|bytes| sha256(&bytes));
         if present.as_ref() == Some(&self.stamp.after) {
             let after = &self.stamp.after;
-            let is_own = |path: &Path| fs::read(path).is_ok_and(|bytes| sha256(&bytes) == *after);
+            let is_own =
+                |path: &Path| input::read_file(path).is_ok_and(|bytes| sha256(&bytes) == *after);
             let later = DisplacedVersion::from_leftover(left.path, &self.target)
                 .restore_to_target(is_own)?;
             if let Some(later) = later {
@@ -1188,7 +1191,7 @@ fn read_checked_out_head(target: &Path) -> CheckedOutHead {
     let Some((folder, git_dir)) = found else {
         return CheckedOutHead::default();
     };
-    let head = fs::read(git_dir.join("HEAD"));
+    let head = input::read_file(git_dir.join("HEAD"));
     let hash = head.map(|head| sha256(&head)).unwrap_or_default();
     let here = git::read_checkout(folder);
     CheckedOutHead {
@@ -1217,7 +1220,7 @@ fn read_base_with_hash(path: &Path, hash: &str) -> Option<String> {
 }
 
 fn read_version_with_hash(kept: &[PathBuf], hash: &str) -> Option<String> {
-    let mut versions = kept.iter().filter_map(|path| fs::read(path).ok());
+    let mut versions = kept.iter().filter_map(|path| input::read_file(path).ok());
     let bytes = versions.find(|bytes| sha256(bytes) == hash)?;
     String::from_utf8(bytes).ok()
 }

@@ -84,7 +84,7 @@ impl TextChange {
             if !self.is_removal() {
                 return Ok(());
             }
-            let there = fs::read(target).map_err(cannot)?;
+            let there = input::read_file(target).map_err(cannot)?;
             if Some(there.as_slice()) != self.old.as_ref().map(String::as_bytes) {
                 return Err(changed_meanwhile(&self.file));
             }
@@ -106,7 +106,8 @@ impl TextChange {
             return Ok(());
         }
         // Another program wrote it between the look and now: its version goes back.
-        let is_own = |path: &Path| fs::read(path).is_ok_and(|there| there == new.as_bytes());
+        let is_own =
+            |path: &Path| input::read_file(path).is_ok_and(|there| there == new.as_bytes());
         displaced.restore_to_target(is_own).map_err(cannot)?;
         Err(changed_meanwhile(&self.file))
     }

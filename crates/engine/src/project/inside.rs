@@ -12,6 +12,8 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
 
+use crate::world::input;
+
 /// The folder in which a project keeps its progress.
 pub(super) const HOME: &str = ".piton";
 /// The mode of files in it.
@@ -176,13 +178,18 @@ fn resolve_missing(path: &Path, steps: u32) -> io::Result<PathBuf> {
 ///
 /// # Errors
 ///
-/// [`OutsideLink`] where it is one, or when it cannot be opened.
+/// [`OutsideLink`] where it is one, or when it cannot be opened or is no regular file.
 pub(crate) fn open_own_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let no_follow = OFlags::NOFOLLOW.bits().cast_signed();
+    // A named pipe in its place is refused, and not waited for.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = options
-        .custom_flags(no_follow)
+        .custom_flags(flags.bits().cast_signed())
         .mode(PRIVATE_FILE)
         .open(path);
+    let opened = opened.and_then(|file| {
+        input::refuse_special(&file.metadata()?)?;
+        Ok(file)
+    });
     opened.map_err(|error| match fs::read_link(path) {
         Ok(to) => io::Error::other(OutsideLink {
             link: path.to_owned(),

@@ -14,6 +14,7 @@ use super::inside::{HOME, write_own_file};
 use super::{GIT_HOME, JOURNAL, Project, find_git};
 use crate::failure::Failure;
 use crate::world::World;
+use crate::world::input;
 
 /// The note, in git's folder beside where the home would be.
 const NOTE: &str = "piton-journal";
@@ -46,13 +47,13 @@ struct HeadLine {
 
 /// The number of the last event that a store in this folder acknowledged.
 fn read_head(home: &Path) -> Option<u64> {
-    let text = fs::read_to_string(home.join(HEAD)).ok()?;
+    let text = input::read_file_text(home.join(HEAD)).ok()?;
     let line: HeadLine = serde_json::from_str(text.lines().next()?).ok()?;
     Some(line.seq)
 }
 
 fn read_note(common: &Path) -> Option<JournalNote> {
-    serde_json::from_slice(&fs::read(common.join(NOTE)).ok()?).ok()
+    serde_json::from_slice(&input::read_file(common.join(NOTE)).ok()?).ok()
 }
 
 impl Project {

@@ -17,6 +17,7 @@ use super::{JOURNAL, PRIVATE_FOLDER};
 use crate::failpoint;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::native_files::exchange::exchange_paths;
+use crate::world::input;
 
 /// What belongs to the journal, and moves with what begins with [`STORE`]. The rest of
 /// `.piton/` belongs to people or to the work tree: settings, lanes.
@@ -217,7 +218,7 @@ fn copy_folder(
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<u64, Failure> {
-    let mut source = File::open(from).map_err(|error| unreadable_file(from, error))?;
+    let mut source = input::open_file(from).map_err(|error| unreadable_file(from, error))?;
     let mut options = OpenOptions::new();
     let created = options.write(true).create_new(true).mode(0o600).open(to);
     let written = created.and_then(|mut target| {
@@ -238,7 +239,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<u64, Failure> {
 }
 
 fn is_same_content(one: &Path, other: &Path) -> io::Result<bool> {
-    let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+    let (mut one, mut other) = (input::open_file(one)?, input::open_file(other)?);
     if one.metadata()?.len() != other.metadata()?.len() {
         return Ok(false);
     }

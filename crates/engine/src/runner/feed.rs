@@ -19,6 +19,7 @@ use crate::agents::answer::ProgramEnd;
 use crate::agents::lines::{BoundedLine, LineSplitter};
 use crate::agents::session_file::{RecordedUsage, SessionReader, SessionScope};
 use crate::agents::{AgentOutputReader, AgentResult, OutputEvent, SessionFiles};
+use crate::world::input;
 
 /// How much is read at one look, so that the runner looks up from it in time.
 const LOOK_BYTES_MAX: usize = 4 << 20;
@@ -122,7 +123,7 @@ impl AgentFeed {
 
     fn read_chunk(&mut self, now: Timestamp) -> io::Result<usize> {
         if self.file.is_none() {
-            self.file = match File::open(&self.path) {
+            self.file = match input::open_file(&self.path) {
                 Ok(file) => Some(file),
                 // It is made when the program starts.
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),

@@ -5,7 +5,6 @@
 //! [`crate::agents::prompt`].
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -31,6 +30,7 @@ use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::git;
 use crate::memory::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
+use crate::world::input;
 
 /// So many items that were done are told.
 const DONE_MAX: usize = 8;
@@ -212,7 +212,7 @@ impl Runner<'_, '_> {
         let mut text = String::new();
         let project = &self.session.project;
         let file = project.resolve_inside(&project.absolute_path(&path));
-        let file = file.and_then(File::open);
+        let file = file.and_then(|file| input::open_file(&file));
         let read = file.and_then(|file| file.take(PLAN_BYTES_MAX).read_to_string(&mut text));
         if read.is_err() {
             // The plan is known without it.

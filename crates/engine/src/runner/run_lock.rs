@@ -282,7 +282,7 @@ pub fn has_holder_ended(project: &Project, face: &str, source: &str) -> bool {
 }
 
 fn is_free_at(path: &Path) -> bool {
-    match File::open(path) {
+    match input::open_file(path) {
         // Shared, so that two who look do not take each other for a runner.
         Ok(file) => {
             file.try_lock_shared().is_ok()

@@ -1,6 +1,6 @@
 //! The pictures that a plan asks for: whether there are any of an outcome.
 
-use std::fs::{self, File};
+use std::fs::{self};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use piton_formats::screenshots::ImageFormat;
 
 use super::runner_state::Runner;
 use super::site::Site;
+use crate::world::input;
 
 /// So many bytes tell what a picture is.
 const MAGIC: u64 = 12;
@@ -62,7 +63,7 @@ fn find_pictures_named(path: &Path) -> Vec<PathBuf> {
 fn is_image(path: &Path) -> bool {
     let mut magic = Vec::new();
     let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
-    let read = is_file.then(|| File::open(path)?.take(MAGIC).read_to_end(&mut magic));
+    let read = is_file.then(|| input::open_file(path)?.take(MAGIC).read_to_end(&mut magic));
     read.is_some_and(|read: std::io::Result<usize>| read.is_ok())
         && ImageFormat::detect(&magic).is_some()
 }

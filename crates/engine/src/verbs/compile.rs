@@ -23,6 +23,7 @@ use crate::native_files::exchange::{stage, sync_folder, write_through};
 use crate::process::shell::quote_word;
 use crate::project::{Project, find_outside_link};
 use crate::world::World;
+use crate::world::input;
 
 /// Larger definitions are taken for a mistake.
 const SOURCE_BYTES_MAX: u64 = 32 << 20;
@@ -194,6 +195,9 @@ pub fn sprint_path(world: &World, typed: &Path) -> Result<SprintPath, Failure> {
         .extension()
         .is_some_and(|ending| ending == "yaml" || ending == "yml");
     if !is_yaml {
+        if let Err(special) = input::refuse_special(&found) {
+            return Err(crate::failure::unreadable_file(typed, special));
+        }
         return Err(Failure::new(
             "plan.none",
             format!("{} is a file, and not a plan", typed.display()),
@@ -346,7 +350,7 @@ pub(super) fn read_definition(path: &Path) -> Result<String, String> {
             SOURCE_BYTES_MAX >> 20
         ));
     }
-    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let bytes = input::read_file(path).map_err(|error| format!("cannot be read: {error}"))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid]
@@ -424,7 +428,7 @@ fn refuse_started(world: &World, target: &Path) -> Result<(), Failure> {
     }) else {
         return Ok(());
     };
-    let Ok(text) = fs::read_to_string(target) else {
+    let Ok(text) = input::read_file_text(target) else {
         return if found.len() > 0 {
             Err(started_failure(world, target, "is there and is not text"))
         } else {

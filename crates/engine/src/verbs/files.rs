@@ -438,6 +438,10 @@ pub fn sync(world: &World) -> Result<SyncReport, Failure> {
     let reachable =
         |path: &&String| discovery::outside_link(project, &project.absolute_path(path)).is_none();
     for path in known.synced_paths().filter(reachable) {
+        let told = FileNotice::sync_failed(path, "").to_string();
+        if synced.behind.iter().any(|behind| behind.starts_with(&told)) {
+            continue;
+        }
         let why = discovery::blocked_reason(project, path);
         let why = why.map(|why| FileNotice::sync_failed(path, why).to_string());
         synced.behind.extend(why);

@@ -392,7 +392,7 @@ fn missing_ignore_lines(project: &Project, found: &[InitFinding]) -> Vec<&'stati
     if !project.in_git {
         return Vec::new();
     }
-    let present = fs::read_to_string(project.root.join(".gitignore")).unwrap_or_default();
+    let present = input::read_file_text(project.root.join(".gitignore")).unwrap_or_default();
     let has = |line: &str| {
         present
             .lines()

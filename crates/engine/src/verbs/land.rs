@@ -3,7 +3,6 @@
 //! That branch only ever goes forward, to a commit that is built on it. Whatever
 //! is in the way of that is left as it is, and named with what to type.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +32,7 @@ use crate::runner::target_branch::target_moved_failure;
 use crate::session::{Session, no_runs_failure};
 use crate::verbs::arguments::search_folder;
 use crate::world::World;
+use crate::world::input;
 
 /// Brings the work of a run to the branch that it is for. Without a name: that of
 /// the only run whose work has not landed.
@@ -399,7 +399,7 @@ impl PlanEdit {
             .filter(|file| changes == [file.clone()])?;
         let text = |commit: &str| git::text_in_commit(tree, commit, &file);
         let (committed, landing) = (text("HEAD")?, text(commit)?);
-        let present = fs::read_to_string(tree.join(&file)).ok()?;
+        let present = input::read_file_text(tree.join(&file)).ok()?;
         let versions = MergeVersions {
             base: &committed,
             ours: &present,
@@ -450,7 +450,9 @@ fn replace_text(path: &Path, from: &str, to: &str) -> io::Result<bool> {
     let displaced = stage(path, to.as_bytes())?.exchange()?;
     let is_known = displaced.read()?.as_deref() == Some(from.as_bytes());
     if !is_known {
-        displaced.restore_to_target(|path| fs::read(path).is_ok_and(|now| now == to.as_bytes()))?;
+        displaced.restore_to_target(|path| {
+            input::read_file(path).is_ok_and(|now| now == to.as_bytes())
+        })?;
     }
     Ok(is_known)
 }

@@ -11,7 +11,6 @@ mod sprint_plan;
 mod takeover;
 mod unknown_keys;
 
-use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -71,6 +70,7 @@ use crate::session::{self, Session, open_runs, replacing_run};
 use crate::verbs::account::Account;
 use crate::verbs::item_view::{ItemView, Viewer};
 use crate::verbs::open_questions::open_file_questions;
+use crate::world::input;
 use crate::verbs::trust::PartView;
 use crate::world::{self, World};
 
@@ -1450,7 +1450,7 @@ fn back_up_progress(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
     let progress = sprint.progress_file();
-    let Ok(present) = fs::read(&progress) else {
+    let Ok(present) = input::read_file(&progress) else {
         return Ok(());
     };
     let text = std::str::from_utf8(&present).unwrap_or_default();

@@ -31,6 +31,7 @@ use crate::session::{Session, open_runs, runs_of_plans};
 use crate::verbs::arguments::search_folder;
 use crate::verbs::item_view::{ItemView, Viewer, is_directly_worked_on};
 use crate::world::World;
+use crate::world::input;
 
 /// How a run stands, in one line.
 #[derive(Clone, Debug, Serialize)]
@@ -391,12 +392,17 @@ fn collect_warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec
         .extend(claimed.map(|item| claimed_in_words(item, file.as_deref().unwrap_or_default())));
     let is_shown = !matches!(row.state, RunState::New | RunState::Done);
     let file = file.filter(|_| is_shown);
-    if let Some(file) = file
-        && !session.project.absolute_path(&file).exists()
-    {
-        warnings.push(format!(
-            "{file} is not there any more; `piton files sync` writes it again, if what it said is known"
-        ));
+    if let Some(file) = file {
+        let found = fs::metadata(session.project.absolute_path(&file));
+        match found.as_ref().map(input::special_kind) {
+            Err(_) => warnings.push(format!(
+                "{file} is not there any more; `piton files sync` writes it again, if what it said is known"
+            )),
+            Ok(Some(kind)) => warnings.push(format!(
+                "{file} is {kind}, not a file: nothing is read from it or written to it; put a file in its place"
+            )),
+            Ok(None) => {}
+        }
     }
     warnings
 }

@@ -25,6 +25,7 @@ use crate::runner::run_standing::RunStanding;
 use crate::runner::run_standing::next_command;
 use crate::session::Session;
 use crate::verbs::arguments::search_folder;
+use crate::world::input;
 use crate::world::{self, World};
 
 /// How much is read at once, in bytes.
@@ -379,7 +380,7 @@ impl LiveOutput {
             // First whether it is over: what is read then is all.
             let stage = AttemptStage::of_attempt(session, row)?;
             if file.is_none() {
-                file = match File::open(&self.path) {
+                file = match input::open_file(&self.path) {
                     Ok(opened) => Some(opened),
                     // It is made when the program starts, and may be gone again.
                     Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -455,7 +456,7 @@ fn push_line(text: &mut String, line: &BoundedLine<'_>) {
 
 /// Reads a file from an offset on, line by line, until no more is wanted.
 fn read_lines(path: &Path, from: u64, each: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
-    let mut file = File::open(path)?;
+    let mut file = input::open_file(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut lines = LineSplitter::new();
     let mut chunk = vec![0; CHUNK_BYTES];

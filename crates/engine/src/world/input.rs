@@ -1,10 +1,12 @@
 //! Native files and plans, read whole: regular files only, and no larger than
 //! what can be understood in the memory of an ordinary machine.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
 /// The largest file that is read whole. What stands in it takes many times its
@@ -21,19 +23,57 @@ pub fn sha256(bytes: &[u8]) -> String {
     render_hex(&Sha256::digest(bytes))
 }
 
-/// The bytes of a file.
+/// Opens a regular file to read it. Neither this nor reading waits for another process:
+/// a named pipe in its place is refused.
 ///
 /// # Errors
 ///
-/// When it cannot be read, is a folder, a pipe or another thing that need not
-/// end, or is too large. The error says which in words.
+/// When it cannot be opened, or is no regular file. The error says what it is.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    // Opening a device may do something to it: look first.
+    refuse_special(&fs::metadata(path)?)?;
+    // It may have been replaced since: the opened one counts.
+    let no_wait = OFlags::NONBLOCK.bits().cast_signed();
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(no_wait).open(path)?;
+    refuse_special(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The bytes of a regular file of any size.
+///
+/// # Errors
+///
+/// As [`open_file`], and when it cannot be read.
+pub(crate) fn read_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let mut file = open_file(path.as_ref())?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The text of a regular file of any size.
+///
+/// # Errors
+///
+/// As [`read_file`], and when it is no UTF-8 text.
+pub(crate) fn read_file_text(path: impl AsRef<Path>) -> io::Result<String> {
+    let mut file = open_file(path.as_ref())?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The bytes of a file that is small enough to be understood as a whole.
+///
+/// # Errors
+///
+/// As [`read_file`], and when it is too large. The error says which in words.
 pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    // Opening a pipe waits for a writer: look first.
-    let found = fs::metadata(path)?;
-    if let Some(what) = unreadable_reason(&found) {
+    if let Some(what) = unreadable_reason(&fs::metadata(path)?) {
         return Err(io::Error::other(what));
     }
-    fs::read(path)
+    read_file(path)
 }
 
 /// The text of a file.
@@ -48,11 +88,8 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
 
 /// Why something is not read, in a sentence; none for a file that is.
 pub(crate) fn unreadable_reason(found: &fs::Metadata) -> Option<String> {
-    if found.is_dir() {
-        return Some("it is a folder".to_owned());
-    }
-    if !found.is_file() {
-        return Some("it is no regular file".to_owned());
+    if let Some(kind) = special_kind(found) {
+        return Some(format!("it is {kind}, not a file"));
     }
     let large = found.len() > BYTES_MAX;
     large.then(|| {
@@ -62,4 +99,29 @@ pub(crate) fn unreadable_reason(found: &fs::Metadata) -> Option<String> {
             piton_core::amount::format_size(BYTES_MAX)
         )
     })
+}
+
+/// What something is that is no regular file; none for one.
+pub(crate) fn special_kind(found: &fs::Metadata) -> Option<&'static str> {
+    let kind = found.file_type();
+    let kinds = [
+        (kind.is_dir(), "a folder"),
+        (kind.is_fifo(), "a named pipe"),
+        (kind.is_socket(), "a socket"),
+        (kind.is_block_device() || kind.is_char_device(), "a device"),
+        (!kind.is_file(), "a special file"),
+    ];
+    kinds.into_iter().find_map(|(is, name)| is.then_some(name))
+}
+
+/// Refuses what is no regular file.
+///
+/// # Errors
+///
+/// With what it is.
+pub(crate) fn refuse_special(found: &fs::Metadata) -> io::Result<()> {
+    match special_kind(found) {
+        Some(kind) => Err(io::Error::other(format!("it is {kind}, not a file"))),
+        None => Ok(()),
+    }
 }

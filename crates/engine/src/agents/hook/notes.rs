@@ -6,6 +6,7 @@
 //! or read here never keeps anybody from stopping.
 
 use crate::project::inside::open_own_file;
+use crate::world::input;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -61,7 +62,7 @@ impl SessionNotes {
     /// When a session began; none when that was not noted.
     #[must_use]
     pub fn session_start(&self, session: &str) -> Option<Timestamp> {
-        let text = fs::read(self.session_path(session)).ok()?;
+        let text = input::read_file(self.session_path(session)).ok()?;
         serde_json::from_slice::<SessionNote>(&text).ok()?.since
     }
 
@@ -97,7 +98,7 @@ impl SessionNotes {
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Ok(fs::read(&path)? == session.as_bytes())
+                Ok(input::read_file(&path)? == session.as_bytes())
             }
             Err(error) => Err(error),
         }

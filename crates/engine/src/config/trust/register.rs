@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::world::World;
+use crate::world::input;
 
 /// Those who are not the owner may not write it.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -108,7 +109,7 @@ impl Register {
 
     fn read_text(&self) -> Result<String, RegisterFault> {
         self.check_owner()?;
-        match fs::read_to_string(&self.path) {
+        match input::read_file_text(&self.path) {
             Ok(text) => Ok(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             Err(error) => Err(self.io_fault("read", &error)),
@@ -200,7 +201,7 @@ impl Register {
             let mut file = options.open(&self.path)?;
             // A death may have cut the last line.
             let is_cut = {
-                let bytes = fs::read(&self.path)?;
+                let bytes = input::read_file(&self.path)?;
                 bytes.last().is_some_and(|last| *last != b'\n')
             };
             let break_before = if is_cut { "\n" } else { "" };

@@ -14,6 +14,7 @@ use piton_core::weakening::{
 use super::{FILES_MAX, SnapshotError, TimedGit, WorkTreeSnapshot, WorkTreeTracker};
 use crate::process::StopReason;
 use crate::world::World;
+use crate::world::input;
 
 /// A file of more bytes is not counted: it was not written by hand.
 const COUNTED_BYTES_MAX: usize = 4 << 20;
@@ -168,7 +169,7 @@ impl WorkTreeTracker {
         let path = self.work_tree.join(path);
         let meta = std::fs::symlink_metadata(&path).ok()?;
         let is_readable = meta.is_file() && meta.len() <= ENTRY_BYTES_MAX;
-        let bytes = is_readable.then(|| std::fs::read(&path))?.ok()?;
+        let bytes = is_readable.then(|| input::read_file(&path))?.ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 

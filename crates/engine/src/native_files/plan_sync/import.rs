@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -36,6 +35,7 @@ use crate::native_files::synced_file::{HeldConflictDetails, StatFingerprint, Syn
 use crate::native_files::{FileNotice, branches};
 use crate::process::shell::quote_word;
 use crate::session::Session;
+use crate::world::input;
 use crate::world::input::sha256;
 
 /// The file of a plan being looked at, under the lock of its stamp.
@@ -591,7 +591,7 @@ impl PlanFileImport<'_, '_> {
         });
         let done = done.map(|row| row.node.clone()).collect();
         self.plan.set_done_elsewhere(done);
-        let text = fs::read_to_string(file.target_path()).ok();
+        let text = input::read_file_text(file.target_path()).ok();
         let gone = self.plan.done_elsewhere(self.tables, &[text.as_deref()]);
         let gone = gone.into_iter().filter_map(|node| {
             let since = self.tables.item(self.run, &node)?.completed_at?;

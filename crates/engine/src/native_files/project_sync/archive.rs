@@ -16,6 +16,7 @@ use crate::failure::{Failure, unwritable_file};
 use crate::native_files::exchange::{find_leftovers, stage, sync_folder};
 use crate::native_files::news::not_utf8_problem;
 use crate::session::Session;
+use crate::world::input;
 
 /// The text without what is old enough to be archived, which is in the archive
 /// by then.
@@ -84,7 +85,7 @@ pub(super) fn read_archive_texts(
         let path = entry?.path();
         if path.extension().is_some_and(|end| end == "json") {
             let shown = session.project.relative_path(&path);
-            let text = String::from_utf8(fs::read(session.project.resolve_inside(&path)?)?);
+            let text = String::from_utf8(input::read_file(session.project.resolve_inside(&path)?)?);
             let text = text.map_err(|error| not_utf8_problem(&shown, error.as_bytes()));
             texts.push((shown, text));
         }
@@ -100,7 +101,7 @@ fn write_month(
 ) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let before = match fs::read(path) {
+    let before = match input::read_file(path) {
         Ok(bytes) => Some(String::from_utf8(bytes).map_err(io::Error::other)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),

@@ -11,6 +11,7 @@ use crate::native_files::copies::store_rotated_copy;
 use crate::native_files::synced_file::{
     FlushScope, PresentFile, StatFingerprint, SyncedFile, WriteOutcome,
 };
+use crate::world::input;
 
 /// Up to this size what is made of a file follows every change, else when the
 /// project comes to rest: nothing of it can be left as it is.
@@ -80,7 +81,7 @@ impl ProjectSync<'_, '_> {
             synced.remove_leftovers(|left| keep(left, news).map(|()| true))?;
             // What was merged may have entries of one minute in another order: that
             // is seen to with the next one.
-            if std::fs::read_to_string(&target).is_ok_and(|there| has_same_lines(&there, &text)) {
+            if input::read_file_text(&target).is_ok_and(|there| has_same_lines(&there, &text)) {
                 return Ok(synced.record_positions(positions.clone())?);
             }
             let is_own = |bytes: &[u8]| {

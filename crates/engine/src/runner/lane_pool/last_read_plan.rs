@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::register::write_atomically;
 use super::{LaneFault, file_fault_at};
+use crate::world::input;
 
 /// Its name in the folder of the lane.
 const NAME: &str = "plan";
@@ -40,7 +41,7 @@ impl LastReadPlan {
     /// The version that was read last; none where the lane began without one.
     #[must_use]
     pub fn read(&self) -> Option<String> {
-        fs::read_to_string(self.folder.join(NAME)).ok()
+        input::read_file_text(self.folder.join(NAME)).ok()
     }
 
     /// Notes the version that was read.
@@ -67,5 +68,8 @@ impl LastReadPlan {
 #[must_use]
 pub fn read_plan_file(plan: &Path) -> Option<Vec<u8>> {
     let found = fs::symlink_metadata(plan).ok()?;
-    found.is_file().then(|| fs::read(plan).ok()).flatten()
+    found
+        .is_file()
+        .then(|| input::read_file(plan).ok())
+        .flatten()
 }

@@ -16,6 +16,7 @@ use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
 use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
 use crate::project::inside::open_own_file;
+use crate::world::input;
 use crate::world::input::sha256;
 use crate::world::pause;
 
@@ -212,7 +213,7 @@ impl Pool {
             if let Some(lane) = self.lock_lane(number)? {
                 return Ok(Some(lane));
             }
-            let holder = fs::read(self.lane_folder(number).join("lock"));
+            let holder = input::read_file(self.lane_folder(number).join("lock"));
             let holder = holder
                 .ok()
                 .and_then(|text| serde_json::from_slice(&text).ok());

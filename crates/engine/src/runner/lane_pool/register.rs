@@ -1,12 +1,12 @@
 //! `lane.json`: what piton keeps of a lane beside its worktree.
 
-use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::{LaneFault, file_fault_at};
+use crate::world::input;
 use crate::world::input::sha256;
 
 /// Its name in the folder of the lane.
@@ -119,7 +119,7 @@ impl LaneRecord {
     /// cannot be read says nothing but that.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>, LaneFault> {
         let path = folder.join(NAME);
-        match fs::read(&path) {
+        match input::read_file(&path) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).unwrap_or_default())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(file_fault_at(&path)(error)),

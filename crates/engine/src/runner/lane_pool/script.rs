@@ -1,6 +1,5 @@
 //! The commands of a project that make a lane ready, and end it.
 
-use std::fs;
 use std::path::Path;
 
 use piton_core::redact::Redactor;
@@ -11,6 +10,7 @@ use crate::git::GitControl;
 use crate::process;
 use crate::process::{ScriptCall, StopReason};
 use crate::project::inside::write_own_file;
+use crate::world::input;
 
 /// Of what a command printed so many lines are said where it failed.
 const LINES: usize = 20;
@@ -54,7 +54,7 @@ impl Pool {
     /// What a lane adds to the environment of what runs in it now.
     pub(super) fn lane_environment(&self, lane: &Lane) -> Result<LaneEnvironment, LaneFault> {
         let path = lane.env_file_path();
-        let text = match fs::read_to_string(&path) {
+        let text = match input::read_file_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(file_fault_at(&path)(error)),

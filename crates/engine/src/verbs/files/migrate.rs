@@ -196,7 +196,7 @@ fn rename_to_backup(path: &Path) -> io::Result<PathBuf> {
                 return Ok(kept);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if fs::read(&kept)? == fs::read(path)? {
+                if input::read_file(&kept)? == input::read_file(path)? {
                     fs::remove_file(path)?;
                     return Ok(kept);
                 }

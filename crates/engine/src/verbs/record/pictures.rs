@@ -18,6 +18,7 @@ use crate::native_files::exchange::sync_folder;
 use crate::session::Session;
 use crate::verbs::display_path;
 use crate::world::World;
+use crate::world::input;
 
 /// So many bytes tell what a picture is.
 const MAGIC: u64 = 12;
@@ -33,7 +34,7 @@ pub(super) struct Picture {
 pub(super) fn open_picture(world: &World, path: &Path) -> Result<Picture, Failure> {
     let path = world.resolve_path(path);
     let cannot = |error| unreadable_file(&path, error);
-    let mut file = File::open(&path).map_err(cannot)?;
+    let mut file = input::open_file(&path).map_err(cannot)?;
     if !file.metadata().map_err(cannot)?.is_file() {
         return Err(not_an_image_failure(&path));
     }

@@ -9,6 +9,7 @@ use piton_core::RunId;
 
 use super::super::compile::SprintPath;
 use crate::project::inside::write_own_file;
+use crate::world::input;
 use crate::world::input::sha256;
 
 fn note_path(home: &Path, run: RunId) -> PathBuf {
@@ -17,7 +18,9 @@ fn note_path(home: &Path, run: RunId) -> PathBuf {
 
 /// What the definition is known by; none where it cannot be read.
 pub(super) fn hash_definition(sprint: &SprintPath) -> Option<String> {
-    fs::read(&sprint.file).ok().map(|bytes| sha256(&bytes))
+    input::read_file(&sprint.file)
+        .ok()
+        .map(|bytes| sha256(&bytes))
 }
 
 /// Notes what a run was planned from.
@@ -32,6 +35,6 @@ pub(super) fn note_definition(home: &Path, run: RunId, sprint: &SprintPath) {
 
 /// Whether the definition is another one now. What is not known has not changed.
 pub(super) fn has_changed(home: &Path, run: RunId, sprint: &SprintPath) -> bool {
-    let noted = fs::read_to_string(note_path(home, run)).ok();
+    let noted = input::read_file_text(note_path(home, run)).ok();
     noted.is_some_and(|noted| hash_definition(sprint).is_some_and(|hash| hash != noted))
 }

@@ -16,6 +16,7 @@ use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, unwritable_file};
 use crate::process::shell::quote_word;
+use crate::world::input;
 use crate::world::input::sha256;
 
 /// The progress that is there to be gone on with; none where there is no file.
@@ -28,7 +29,7 @@ pub(super) fn read_progress(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Option<(SprintProgress, String)>, Failure> {
     let path = sprint.progress_file();
-    let text = match fs::read(&path) {
+    let text = match input::read_file(&path) {
         Ok(bytes) => Some(
             String::from_utf8(bytes)
                 .map_err(|error| damaged_failure(sprint, "is not UTF-8 text").with_source(error))?,
@@ -103,7 +104,7 @@ fn parse_clean_progress(path: &Path, text: &str) -> Result<SprintProgress, Findi
 }
 
 fn has_readable_backup(sprint: &SprintPath) -> bool {
-    fs::read_to_string(backup_path(sprint))
+    input::read_file_text(backup_path(sprint))
         .is_ok_and(|text| matches!(detect_layout(&text), SprintLayout::Current))
 }
 
@@ -169,7 +170,7 @@ fn foreign_failure(sprint: &SprintPath, layout: &SprintLayout) -> Failure {
 /// The original keeps a hash of its file beside it; when it is stale, people
 /// are told what that means.
 fn warn_stale_checksum(path: &Path, text: &str, tell: &mut dyn FnMut(Notice<'_>)) {
-    let Ok(expected) = fs::read_to_string(with_suffix(path, "checksum")) else {
+    let Ok(expected) = input::read_file_text(with_suffix(path, "checksum")) else {
         return;
     };
     let expected = expected
