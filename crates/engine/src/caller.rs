@@ -17,7 +17,7 @@
 
 pub(crate) mod agent;
 pub mod held_item;
-mod person;
+pub(crate) mod person;
 
 use std::path::Path;
 

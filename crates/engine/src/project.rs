@@ -126,10 +126,21 @@ impl Project {
         }
     }
 
-    /// Whether anything was ever recorded here.
+    /// Whether anything is known to have been recorded here. What writes asks
+    /// [`Self::has_journal`].
     #[must_use]
     pub fn exists(&self) -> bool {
         self.home.join(JOURNAL).is_file()
+    }
+
+    /// Whether anything was ever recorded here.
+    ///
+    /// # Errors
+    ///
+    /// `store.fault` where that cannot be told: a folder on the way may not be searched,
+    /// or what is in the place of the home or of the journal is something else.
+    pub(crate) fn has_journal(&self) -> Result<bool, Failure> {
+        journal_place::find_journal(&self.home)
     }
 
     /// Where the store of the project lies.
@@ -370,7 +381,7 @@ fn locate_home(git: Option<&GitLayout>, start: &Path) -> (PathBuf, PathBuf) {
     let main = (git.root != git.work_tree).then_some(git.root.as_path());
     let nearest = here
         .chain(main)
-        .find(|folder| folder.join(HOME).join(JOURNAL).is_file());
+        .find(|folder| journal_place::may_hold_journal(&folder.join(HOME)));
     match nearest {
         Some(folder) => (folder.to_owned(), folder.join(HOME)),
         None => (git.root.clone(), git.home.clone()),

@@ -107,7 +107,7 @@ impl<'w> Session<'w> {
     fn open(world: &'w World, start: &Path, access: StoreAccess) -> Result<Option<Self>, Failure> {
         Project::check_named(world)?;
         let project = Project::find(world, start);
-        if !project.exists() {
+        if !project.has_journal()? {
             project.check_not_lost(world)?;
             return Ok(None);
         }
@@ -164,7 +164,7 @@ impl<'w> Session<'w> {
         project: Project,
         told: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
-        if !project.exists() {
+        if !project.has_journal()? {
             project.check_not_lost(world)?;
         }
         Self::open_or_begin_anew(world, project, told)

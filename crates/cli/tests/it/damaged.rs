@@ -398,3 +398,65 @@ fn an_event_that_no_page_has_is_exported_whatever_its_time_is() {
     assert_eq!((said.exit, lines), (6, 1101), "{}", said.err);
     assert!(said.out.contains("\"position\":5000"), "{}", said.err);
 }
+
+mod unreadable_place {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// No command takes the project for an empty one, and nothing is begun beside it.
+    #[track_caller]
+    fn refused(scratch: &Scratch, named: &str) {
+        for args in [
+            &["status"][..],
+            &["init", "--yes"],
+            &["log", "milestone_reached", "--description", "x"],
+            &["store", "info"],
+        ] {
+            let said = scratch.piton(args);
+            assert_eq!(said.exit, 7, "{args:?}: {}{}", said.out, said.err);
+            for what in ["[store.fault]", "which belongs to", named] {
+                assert!(said.err.contains(what), "{args:?}: {what}: {}", said.err);
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_in_the_place_of_the_journal_is_no_empty_project() {
+        let scratch = Scratch::outside_git();
+        fs::create_dir_all(scratch.file(".piton/journal.db")).expect("made");
+        refused(&scratch, ".piton/journal.db");
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_home_is_no_empty_project() {
+        let scratch = Scratch::outside_git();
+        scratch.write(".piton", "");
+        refused(&scratch, ".piton");
+        assert_eq!(scratch.read(".piton"), "");
+    }
+
+    #[test]
+    fn a_link_to_itself_in_the_place_of_the_journal_is_no_empty_project() {
+        let scratch = Scratch::outside_git();
+        fs::create_dir(scratch.file(".piton")).expect("made");
+        let journal = scratch.file(".piton/journal.db");
+        std::os::unix::fs::symlink("journal.db", journal).expect("linked");
+        refused(&scratch, ".piton/journal.db");
+    }
+
+    #[test]
+    fn a_home_that_may_not_be_searched_is_no_empty_project() {
+        let scratch = journal(3);
+        let home = scratch.home();
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o000)).expect("taken away");
+        let is_read = fs::read_dir(&home).is_ok();
+        if is_read {
+            eprintln!("skipped: this user may read everything");
+        } else {
+            refused(&scratch, scratch.home_name());
+        }
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).expect("given back");
+    }
+}

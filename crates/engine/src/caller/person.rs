@@ -37,7 +37,11 @@ fn single_line_name(name: &str) -> Option<String> {
 
 /// The login of the user that this process runs as, by the system's list.
 fn system_login() -> String {
-    let uid = rustix::process::getuid().as_raw();
+    login_of(rustix::process::getuid().as_raw())
+}
+
+/// The login of the user of that number, by the system's list; else the number.
+pub(crate) fn login_of(uid: u32) -> String {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let login = login_of_uid(&users, uid).and_then(single_line_name);
     login.unwrap_or_else(|| format!("uid {uid}"))

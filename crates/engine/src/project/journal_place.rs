@@ -5,6 +5,8 @@
 //! `docs/design/0052-where-the-store-lies.md`.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::inside::{HOME, write_own_file};
 use super::{GIT_HOME, JOURNAL, Project, find_git};
+use crate::caller::person;
 use crate::failure::Failure;
 use crate::world::World;
 use crate::world::input;
@@ -50,6 +53,42 @@ fn read_head(home: &Path) -> Option<u64> {
     let text = input::read_file_text(home.join(HEAD)).ok()?;
     let line: HeadLine = serde_json::from_str(text.lines().next()?).ok()?;
     Some(line.seq)
+}
+
+/// Whether a journal lies in a home, where that can be told.
+///
+/// # Errors
+///
+/// `store.fault` where it cannot: what is there is no empty project.
+pub(super) fn find_journal(home: &Path) -> Result<bool, Failure> {
+    let journal = home.join(JOURNAL);
+    let found = fs::metadata(&journal).and_then(|found| input::refuse_special(&found));
+    let error = match found {
+        Ok(()) => return Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => error,
+    };
+    // What is there and can be looked at is what is in the way.
+    let is_there = |path: &&Path| fs::symlink_metadata(path).is_ok();
+    let path = journal.ancestors().find(is_there).unwrap_or(&journal);
+    let owner = fs::symlink_metadata(path).map(|found| person::login_of(found.uid()));
+    let owner = owner.map_or_else(
+        |_| String::new(),
+        |owner| format!(", which belongs to {owner}"),
+    );
+    let message = format!("cannot read the journal: see {}{owner}", path.display());
+    Err(Failure::new("store.fault", message)
+        .with_hint("see what is there with `ls -ld`, and that you may read it; nothing new is begun beside it")
+        .with_source(error))
+}
+
+/// Whether the home is that of a journal, or it cannot be told.
+pub(super) fn may_hold_journal(home: &Path) -> bool {
+    match fs::metadata(home.join(JOURNAL)) {
+        Ok(found) => found.is_file(),
+        // Settings alone need no folder of piton's: what is no folder holds no journal.
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
 }
 
 fn read_note(common: &Path) -> Option<JournalNote> {

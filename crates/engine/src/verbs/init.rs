@@ -195,7 +195,7 @@ fn missing_families(project: &Project, found: &[InitFinding]) -> Vec<&'static st
 
 /// The files that are faces already.
 fn adopted_paths(world: &World) -> Result<Vec<String>, Failure> {
-    if !Project::find(world, &world.cwd).exists() {
+    if !Project::find(world, &world.cwd).has_journal()? {
         return Ok(Vec::new());
     }
     let Some(session) = Session::open_read_only(world, &world.cwd)? else {
@@ -434,7 +434,8 @@ pub fn init(
 ) -> Result<InitReport, Failure> {
     let mut looked = survey_project(world, with)?;
     let project = Project::find(world, &world.cwd);
-    let lost = project.find_lost_journal().filter(|_| !project.exists());
+    let is_new = !project.has_journal()?;
+    let lost = project.find_lost_journal().filter(|_| is_new);
     if let Some(lost) = lost {
         told(&format!("{}; a new one is begun", lost.describe(world)));
     }

@@ -135,7 +135,7 @@ pub fn rebuild(
 ) -> Result<RebuiltStore, Failure> {
     let project = Project::find(world, &world.cwd);
     project.check_home()?;
-    if !project.exists() {
+    if !project.has_journal()? {
         return Err(missing_store_failure());
     }
     refuse_live(world, &project)?;
@@ -180,7 +180,7 @@ pub fn move_to_git(world: &World) -> Result<MovedStore, Failure> {
     let Some(to) = project.home_in_git() else {
         return Err(no_home_in_git_failure(&project));
     };
-    if !project.exists() {
+    if !project.has_journal()? {
         project.check_not_lost(world)?;
         return Err(missing_store_failure());
     }
@@ -266,7 +266,7 @@ fn copy_unless_there(
 
 /// A runner would go on in a store that is no longer in its place.
 fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
-    if !project.exists() {
+    if !project.has_journal()? {
         return Ok(());
     }
     // A store that cannot be read has no runner either.
