@@ -294,3 +294,20 @@ fn a_commit_that_was_under_way_is_made_once_before_its_item_is_steered() {
         assert_eq!(said.exit, 0, "{wish}: {}", said.err);
     }
 }
+
+/// An agent may be at work: what is cut is asked about, and not taken for its edit.
+#[test]
+fn a_progress_file_that_ends_early_is_asked_about_while_an_agent_may_work() {
+    let scratch = died();
+    let whole = scratch.read("demo/PROGRESS.yaml");
+    let cut = whole.find("  - id: test").expect("the second phase");
+    scratch.write("demo/PROGRESS.yaml", &whole[..cut]);
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    let inbox = scratch.piton(&["inbox"]).out;
+    assert!(inbox.contains("`demo/PROGRESS.yaml` ends early"), "{inbox}");
+    let kinds = scratch.event_kinds();
+    assert!(!kinds.iter().any(|kind| kind.contains("edit")), "{kinds:?}");
+    assert_eq!(scratch.read("demo/PROGRESS.yaml"), whole[..cut]);
+    std::fs::write(scratch.path().join("go"), "").expect("written");
+}

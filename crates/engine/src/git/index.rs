@@ -86,6 +86,8 @@ fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
 mod tests {
     use std::process::Command;
 
+    use std::fs;
+
     use super::*;
 
     #[expect(

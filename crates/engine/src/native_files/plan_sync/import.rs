@@ -263,7 +263,10 @@ impl NativeFile for PlanFileImport<'_, '_> {
         bytes: &[u8],
         changed: PlanChanges,
     ) -> Result<ImportOutcome, SyncFault> {
-        if !matches!(self.word, EditAuthor::Hand { .. }) {
+        // An agent may shorten a list by its edit of it. What piton alone writes was cut
+        // by a writer that died, whoever else was at work.
+        let is_generated = !self.plan.format().is_one_file();
+        if !is_generated && !matches!(self.word, EditAuthor::Hand { .. }) {
             return self.import_version(file, bytes, changed);
         }
         let gone = self.edits_with_presence(&changed, true);
