@@ -110,6 +110,11 @@ impl Project {
         ))
     }
 
+    /// Whether the project lies in a repository, wherever the command was typed.
+    pub(crate) fn is_in_git(&self) -> bool {
+        self.in_git || find_git(&self.root).is_some()
+    }
+
     /// Whether the journal lies in git's own folder.
     pub(crate) fn is_kept_by_git(&self) -> bool {
         self.home.file_name().is_some_and(|name| name == GIT_HOME)

@@ -220,6 +220,43 @@ fn a_journal_moves_out_of_reach_with_all_that_belongs_to_it() {
 }
 
 #[test]
+fn a_move_removes_nothing_that_it_did_not_copy() {
+    let scratch = begun_by_an_older_piton();
+    let (from, to) = (
+        scratch.path().join(".piton"),
+        scratch.path().join(".git/piton"),
+    );
+    let mut dies = scratch.command(&["store", "move"]);
+    dies.env("PITON_FAILPOINT", "move.placed");
+    assert_eq!(dies.output().expect("it starts").status.code(), None);
+    // Both places have the journal, and one a file that the other has not.
+    std::fs::create_dir_all(from.join("blobs")).expect("made");
+    std::fs::write(from.join("blobs/one"), "kept").expect("written");
+    let said = scratch.piton(&["store", "move"]);
+    assert!(said.err.contains("[store.two_journals]"), "{}", said.err);
+    assert!(said.err.contains(".piton/blobs/one"), "{}", said.err);
+    assert!(from.join("blobs/one").is_file() && from.join("journal.db").is_file());
+    std::fs::remove_dir_all(&to).expect("removed");
+
+    // Links are not moved, and keep nothing from being whole.
+    std::os::unix::fs::symlink("one", from.join("blobs/two")).expect("linked");
+    let said = scratch.piton(&["store", "move"]);
+    assert_eq!(said.exit, 6, "{}", said.err);
+    assert!(said.err.contains("is a link"), "{}", said.err);
+    assert!(events(&scratch).contains("long ago"));
+    std::fs::remove_file(from.join("blobs/two")).expect("removed");
+    fine(&scratch.piton(&["store", "move"]));
+
+    // What comes there later is no part of the move.
+    let later = [from.join("journal.backup"), from.join("logs")];
+    for path in &later {
+        std::fs::write(path, "later").expect("written");
+    }
+    fine(&scratch.piton(&["store", "move"]));
+    assert!(later.iter().all(|path| path.is_file()));
+}
+
+#[test]
 fn a_journal_that_is_in_use_does_not_move() {
     let scratch = begun_by_an_older_piton();
     scratch.sprint("  - {id: one, prompt: do it}\n");

@@ -555,7 +555,7 @@ fn after_untrust_all_is_asked_about_again() {
     );
     let said = stranger.piton(&["untrust"]);
     assert!(
-        said.err.contains("1 command trusted no longer"),
+        said.err.contains("2 commands trusted no longer"),
         "{}",
         said.err
     );
@@ -872,6 +872,89 @@ fn a_project_that_was_copied_with_its_journal_is_asked_about() {
     };
     copied.is_refused(&copied.run(&[]));
     assert!(!stranger.has_run());
+}
+
+#[test]
+fn the_agent_that_a_foreign_journal_remembers_is_asked_about() {
+    let stranger = Stranger::new();
+    stranger.scratch.write("prd.json", &two("true", "true"));
+    stranger.commit();
+    let agent = format!("sh:{}; echo made >made-$PITON_ITEM", stranger.touch());
+    let typed = [
+        "run",
+        "prd.json",
+        "--agent",
+        &agent,
+        "--verdict",
+        "exit-status",
+    ];
+    let said = stranger.piton(&[&typed[..], &["--trust", "--once"]].concat());
+    assert!(stranger.has_run(), "{}{}", said.out, said.err);
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    let copied = Stranger {
+        scratch: stranger.scratch.copy(),
+        state: tempfile::tempdir().expect("a folder"),
+    };
+    let said = copied.piton(&["run", "prd.json", "--once"]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert!(said.err.contains("[trust.needed]"), "{}", said.err);
+    assert!(!stranger.has_run() && !copied.has_run());
+    // What was typed here is taken up without being typed again.
+    stranger.piton(&["run", "prd.json", "--once"]);
+    assert!(stranger.has_run());
+}
+
+#[test]
+fn a_check_that_is_being_merged_is_asked_about() {
+    let stranger = Stranger::new();
+    stranger.scratch.write("other", "base\n");
+    stranger
+        .scratch
+        .write("prd.json", &two("test -s built", "false"));
+    stranger.commit();
+    stranger.run(&["--trust", "--once"]);
+    stranger.commit();
+    let scratch = &stranger.scratch;
+    scratch.git(&["switch", "--quiet", "--create", "theirs"]);
+    let text = scratch.read("prd.json");
+    let theirs = text.replace("\"false\"", &format!("\"{}\"", stranger.touch()));
+    scratch
+        .write("prd.json", &theirs)
+        .write("other", "theirs\n");
+    stranger.commit();
+    scratch.git(&["switch", "--quiet", "-"]);
+    scratch.write("other", "ours\n");
+    stranger.commit();
+    let merge = ["merge", "--quiet", "theirs"];
+    let merged = Command::new("git")
+        .args(merge)
+        .current_dir(scratch.path())
+        .output();
+    assert!(!merged.expect("git starts").status.success(), "a conflict");
+    stranger.piton(&["resume"]);
+    stranger.run(&[]);
+    assert!(!stranger.has_run());
+}
+
+#[test]
+fn two_lists_of_arguments_are_two_hashes_and_a_check_is_shown_whole() {
+    let hash = |args: &str| {
+        let stranger = Stranger::new();
+        config(
+            &stranger,
+            &format!("[agents.x]\nprogram = 'sh'\nargs = {args}\n[agent]\nuse = 'x'\n"),
+        );
+        stranger.shown(&[])["hash"]
+            .as_str()
+            .expect("a hash")
+            .to_owned()
+    };
+    assert_ne!(hash(r#"["-c", "a", "b"]"#), hash(r#"["-c", "a\nb"]"#));
+    let stranger = Stranger::new();
+    let hidden = "-----BEGIN PRIVATE KEY-----\\ntouch hidden\\n-----END PRIVATE KEY-----";
+    config(&stranger, &format!("[notify]\ncommand = \"{hidden}\"\n"));
+    let shown = stranger.shown(&[]);
+    assert!(shown.to_string().contains("touch hidden"), "{shown}");
 }
 
 #[test]

@@ -142,6 +142,15 @@ impl TrustCheck {
         self.known().hashes.extend(hashes);
     }
 
+    /// Trusts what a person types, also where the run takes it up without being told
+    /// again. What cannot be kept is trusted this time alone.
+    pub(crate) fn trust_typed(&self, world: &World, part: ExecutablePart) {
+        let new = self.untrusted(vec![part]);
+        if !new.is_empty() && self.store(world, &new).is_err() {
+            self.allow(&new);
+        }
+    }
+
     /// Trusts parts from now on.
     ///
     /// # Errors

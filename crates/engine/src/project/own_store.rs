@@ -14,13 +14,18 @@ use crate::process::shell::quote_word;
 /// `store.tracked`.
 pub(crate) fn refuse_tracked_store(project: &Project) -> Result<(), Failure> {
     let journal = project.home.join("journal.db");
-    let Ok(path) = journal.strip_prefix(&project.work_tree) else {
+    // The command may be typed elsewhere, of a project in another work tree.
+    let tree = match journal.starts_with(&project.work_tree) {
+        true => &project.work_tree,
+        false => &project.root,
+    };
+    let Ok(path) = journal.strip_prefix(tree) else {
         return Ok(());
     };
-    let Some(path) = path.to_str().filter(|_| project.in_git) else {
+    let Some(path) = path.to_str().filter(|_| project.is_in_git()) else {
         return Ok(());
     };
-    if path.starts_with(".git/") || !git::is_tracked_for_certain(&project.work_tree, path) {
+    if path.starts_with(".git/") || !git::is_tracked_for_certain(tree, path) {
         return Ok(());
     }
     let what = format!("git tracks {path}: it came with the repository, and is not your own");

@@ -31,6 +31,8 @@ const OF_THE_JOURNAL: [&str; 7] = [
     "spool",
 ];
 const STORE: &str = "journal.";
+/// Of these, what processes note for each other.
+const OF_PROCESSES: [&str; 3] = ["journal.head", "journal.lock", "journal.queue"];
 /// What a journal without its log has no more.
 const OF_THE_LOG: [&str; 2] = ["journal.db-wal", "journal.db-shm"];
 /// The old journal, once it gave way.
@@ -80,10 +82,17 @@ impl Relocation {
         Ok(copied)
     }
 
-    /// Whether both places have the same journal, as after a death between the two steps
-    /// of a move.
-    pub(crate) fn has_same_journals(&self) -> bool {
-        is_same_content(&self.from.join(JOURNAL), &self.to.join(JOURNAL)).unwrap_or(false)
+    /// The first file of the old place that the new one does not have with the same bytes:
+    /// none after a death between the two steps of a move.
+    ///
+    /// # Errors
+    ///
+    /// When something cannot be read.
+    pub(crate) fn find_difference(&self) -> io::Result<Option<PathBuf>> {
+        // What a process that opens a store leaves there is no part of it.
+        let is_compared =
+            |name: &OsStr| is_copied(name) && !OF_PROCESSES.iter().any(|own| name == *own);
+        find_difference(&self.from, &self.to, &is_compared)
     }
 
     /// Lets the old journal give way to a note, and removes what was copied.
@@ -101,11 +110,7 @@ impl Relocation {
                 .recursive(true)
                 .create(&note)
                 .map_err(fault)?;
-            let text = format!(
-                "The journal of this project lies in {}\n",
-                self.to.display()
-            );
-            write_own_file(&note.join(NOTE), text.as_bytes()).map_err(fault)?;
+            write_own_file(&note.join(NOTE), self.note_text().as_bytes()).map_err(fault)?;
             flush_folder(&note)?;
             exchange_names(&note, &journal).map_err(|error| unwritable_file(&journal, error))?;
             flush_folder(&self.from)?;
@@ -121,13 +126,24 @@ impl Relocation {
     ///
     /// When something cannot be removed.
     pub(crate) fn end_interrupted(&self) -> Result<(), Failure> {
-        if self.from != self.to && self.from.join(JOURNAL).join(NOTE).is_file() {
+        let note = fs::read_to_string(self.from.join(JOURNAL).join(NOTE));
+        // Another text says that all is done, or came with the work tree.
+        if self.from != self.to && note.is_ok_and(|note| note == self.note_text()) {
             self.remove_what_was_moved()?;
         }
         Ok(())
     }
 
-    /// Removes from the work tree what was copied.
+    /// What the note says until everything that was copied is removed.
+    fn note_text(&self) -> String {
+        format!(
+            "The journal of this project lies in {}\n",
+            self.to.display()
+        )
+    }
+
+    /// Removes from the work tree what was copied, and notes that this is done: what
+    /// comes there later is no part of the move.
     fn remove_what_was_moved(&self) -> Result<(), Failure> {
         let entries = fs::read_dir(&self.from).into_iter().flatten().flatten();
         for entry in entries {
@@ -143,7 +159,14 @@ impl Relocation {
             removed.map_err(|error| unwritable_file(&path, error))?;
             failpoint::point("move.partly-removed");
         }
-        Ok(())
+        flush_folder(&self.from)?;
+        let note = self.from.join(JOURNAL).join(NOTE);
+        if !note.is_file() {
+            return Ok(());
+        }
+        let text = format!("{}The move is done.\n", self.note_text());
+        let written = write_own_file(&note, text.as_bytes());
+        written.map_err(|error| unwritable_file(&note, error))
     }
 }
 
@@ -206,15 +229,47 @@ fn copy_folder(
         if kind.is_dir() {
             copy_folder(&source, &target, &|_| true, copied)?;
         } else if kind.is_symlink() {
-            let link = fs::read_link(&source).map_err(|error| unreadable_file(&source, error))?;
-            let made = std::os::unix::fs::symlink(link, &target);
-            made.map_err(|error| unwritable_file(&target, error))?;
+            return Err(link_failure(&source));
         } else {
             copied.bytes += copy_file(&source, &target)?;
             copied.files += 1;
         }
     }
     flush_folder(to)
+}
+
+/// A journal has no links, and where one leads to from elsewhere is not known.
+fn link_failure(link: &Path) -> Failure {
+    let shown = link.display();
+    Failure::new(
+        "file.unreadable",
+        format!("{shown} is a link, which is not moved"),
+    )
+    .with_hint("put what it leads to in its place, then repeat the command")
+}
+
+/// The first file of a folder that another one does not have with the same bytes.
+fn find_difference(
+    from: &Path,
+    to: &Path,
+    is_compared: &dyn Fn(&OsStr) -> bool,
+) -> io::Result<Option<PathBuf>> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if !is_compared(&entry.file_name()) {
+            continue;
+        }
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let found = if entry.file_type()?.is_dir() {
+            find_difference(&source, &target, &|_| true)?
+        } else {
+            (!is_same_content(&source, &target).unwrap_or(false)).then_some(source)
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<u64, Failure> {

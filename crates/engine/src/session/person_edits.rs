@@ -67,30 +67,38 @@ fn store_parts(session: &Session<'_>, parts: &[ExecutablePart]) {
     }
 }
 
+/// What of git another person may have written that lies in the work tree: the commit
+/// that is checked out, what is staged, and what is being merged or picked.
+const COMMITTED: [&str; 4] = ["HEAD", "", "MERGE_HEAD", "CHERRY_PICK_HEAD"];
+
 /// The parts of a plan's file as git has it; none of a file that it does not have. None
 /// where that cannot be said.
 fn committed_parts(session: &Session<'_>, run: RunId, file: &str) -> Option<Vec<ExecutablePart>> {
     let project = &session.project;
-    let path = project.path_in_work_tree(file).filter(|_| project.in_git);
-    let text = match path {
-        Some(path) => git::stored_text(&project.work_tree, "HEAD", &path).ok()?,
-        None => None,
-    };
-    let Some(text) = text else {
-        return Some(Vec::new());
-    };
+    if !project.in_git {
+        // The command may be typed elsewhere, of a project in a repository.
+        return (!project.is_in_git()).then(Vec::new);
+    }
+    let path = project.path_in_work_tree(file)?;
     let rows = session.load(&[Need::Run(run)]).ok()?;
     let row = rows.tables.run(run)?;
     let format = plan_format(&row.plan.face)?;
-    let text = SourceText {
-        name: file,
-        text: &text,
-    };
-    let context = PlanContext {
-        run,
-        name: PlanName::Own(&row.name),
-        source: &row.plan.source,
-    };
-    let (plan, _) = (format.read)(text, context);
-    Some(parts_of_plan(&plan?))
+    let mut parts = Vec::new();
+    for commit in COMMITTED {
+        let Some(text) = git::stored_text(&project.work_tree, commit, &path).ok()? else {
+            continue;
+        };
+        let text = SourceText {
+            name: file,
+            text: &text,
+        };
+        let context = PlanContext {
+            run,
+            name: PlanName::Own(&row.name),
+            source: &row.plan.source,
+        };
+        let (plan, _) = (format.read)(text, context);
+        parts.extend(parts_of_plan(&plan?));
+    }
+    Some(parts)
 }

@@ -70,8 +70,8 @@ use crate::session::{self, Session, open_runs, replacing_run};
 use crate::verbs::account::Account;
 use crate::verbs::item_view::{ItemView, Viewer};
 use crate::verbs::open_questions::open_file_questions;
-use crate::world::input;
 use crate::verbs::trust::PartView;
+use crate::world::input;
 use crate::world::{self, World};
 
 /// What came of it.
@@ -150,9 +150,6 @@ pub fn run(
     let world = &world.with_agent_secrets(config.agent_variables());
     let remembered = remembered_flags::fill_in_flags(world, request, &target)?;
     let trust = TrustCheck::open(world, &target.project);
-    if let Some(typed) = &remembered.request.agent {
-        trust.allow(&[trust::typed_agent(typed)]);
-    }
     let asked = RequestContext {
         remembered: &remembered,
         target: &target,
@@ -165,6 +162,10 @@ pub fn run(
     // What a journal says that came with the repository is no trust.
     refuse_tracked_store(&target.project)?;
     adopt_earlier_runs(world, &target.project, &trust)?;
+    // The agent that the run remembers may come from another machine with its journal.
+    if let Some(typed) = &request.agent {
+        trust.trust_typed(world, trust::typed_agent(typed));
+    }
     let worked = notify::run_with_notifications(world, &target.project, &config.notify, |nudge| {
         work_on_plan(world, &asked, &mut |notice| {
             nudge.wake_if_news(&notice);
@@ -401,7 +402,7 @@ pub(crate) fn untrusted_parts(
     let config = Config::load(&target.project)?;
     let remembered = remembered_flags::fill_in_flags(world, request, &target)?;
     let trust = TrustCheck::open(world, &target.project);
-    if let Some(typed) = &remembered.request.agent {
+    if let Some(typed) = &request.agent {
         trust.allow(&[trust::typed_agent(typed)]);
     }
     let asked = RequestContext {

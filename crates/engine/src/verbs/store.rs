@@ -7,7 +7,7 @@ use piton_store::{StoreAccess, StoreFault};
 use serde::Serialize;
 
 use super::journal::missing_store_failure;
-use crate::failure::{Failure, unwritable_file};
+use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::process::shell::quote_word;
 use crate::project::relocation::{CopiedFiles, Relocation};
 use crate::project::{JOURNAL, Project};
@@ -240,9 +240,11 @@ fn copy_unless_there(
     if !to.exists() {
         return relocation.copy_into_place();
     }
-    if relocation.has_same_journals() {
-        return Ok(CopiedFiles::default());
-    }
+    let unreadable = |error| unreadable_file(&relocation.from, error);
+    let differing = match relocation.find_difference().map_err(unreadable)? {
+        None => return Ok(CopiedFiles::default()),
+        Some(path) => path,
+    };
     let known = |project: &Project| {
         let options = store_options(world, StoreAccess::JournalOnly);
         let store = project.store_address()?.open(options)?;
@@ -255,7 +257,11 @@ fn copy_unless_there(
     let known = [from, to].map(|project| known(project).unwrap_or_else(|fault| fault.what));
     Err(Failure::new(
         "store.two_journals",
-        format!("this project has two journals that differ: {}", known.join(", ")),
+        format!(
+            "this project has two journals: {}; {} is not the same in both",
+            known.join(", "),
+            differing.display()
+        ),
     )
     .with_hint(format!(
         "rename the one that does not count: `mv {0} {0}.aside`, then repeat the command, or `mv {1} {1}.aside`",

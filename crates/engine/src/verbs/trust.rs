@@ -23,20 +23,33 @@ pub struct PartView {
     pub name: String,
     /// Where it stands first.
     pub source: String,
-    /// What would be executed, without secrets.
+    /// What would be executed.
     pub text: String,
     /// By what it is known.
     pub hash: String,
 }
 
 impl PartView {
-    /// A part as people are shown it.
+    /// A part as people are shown it: as it is executed, for what looks like a secret may
+    /// hide a command. The value of a variable is none, and may be one.
     pub(crate) fn of_part(part: &ExecutablePart, redactor: &Redactor) -> Self {
+        let text = match part.kind {
+            PartKind::AgentEnvironment => redactor.redact(&part.text).into_owned(),
+            PartKind::AgentCommand
+            | PartKind::AgentArguments
+            | PartKind::AgentPermissions
+            | PartKind::Notify
+            | PartKind::Setup
+            | PartKind::Teardown
+            | PartKind::Check
+            | PartKind::Wait
+            | PartKind::Hook => part.text.clone(),
+        };
         Self {
             kind: part.kind,
             name: part.name.clone(),
             source: part.source.clone(),
-            text: redactor.redact(&part.text).into_owned(),
+            text,
             hash: part.hash(),
         }
     }

@@ -5,6 +5,7 @@ use piton_core::trust::{ExecutablePart, PartKind};
 use crate::agents::program_table;
 use crate::agents::settings::{AgentTable, Permissions};
 use crate::config::Config;
+use crate::process::shell::quote_word;
 
 /// The agent that a person typed: it is trusted by that.
 pub(crate) fn typed_agent(name: &str) -> ExecutablePart {
@@ -61,8 +62,11 @@ fn table_parts(name: &str, table: &AgentTable) -> Vec<ExecutablePart> {
         Permissions::Plan => Some("plan"),
         Permissions::Bypass => Some("bypass"),
     };
-    // An empty list says nothing.
-    let list = |words: &[String]| (!words.is_empty()).then(|| words.join("\n"));
+    // An empty list says nothing. Quoted, so that no two lists are one text.
+    let list = |words: &[String]| {
+        let quoted: Vec<_> = words.iter().map(|word| quote_word(word)).collect();
+        (!words.is_empty()).then(|| quoted.join("\n"))
+    };
     let text = |text: &Option<String>| text.clone();
     let settings = [
         (AgentCommand, "program", text(&table.program)),

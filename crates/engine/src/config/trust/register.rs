@@ -109,8 +109,9 @@ impl Register {
 
     fn read_text(&self) -> Result<String, RegisterFault> {
         self.check_owner()?;
-        match input::read_file_text(&self.path) {
-            Ok(text) => Ok(text),
+        match input::read_file(&self.path) {
+            // A line that cannot be read trusts nothing, and keeps no other one from it.
+            Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             Err(error) => Err(self.io_fault("read", &error)),
         }
