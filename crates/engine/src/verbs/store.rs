@@ -241,9 +241,8 @@ fn copy_unless_there(
         return relocation.copy_into_place();
     }
     let unreadable = |error| unreadable_file(&relocation.from, error);
-    let differing = match relocation.find_difference().map_err(unreadable)? {
-        None => return Ok(CopiedFiles::default()),
-        Some(path) => path,
+    let Some(differing) = relocation.find_difference().map_err(unreadable)? else {
+        return Ok(CopiedFiles::default());
     };
     let known = |project: &Project| {
         let options = store_options(world, StoreAccess::JournalOnly);

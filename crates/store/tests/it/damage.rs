@@ -675,7 +675,7 @@ fn a_view_whose_description_is_damaged_keeps_nothing_of_the_journal_back() {
         assert_eq!(connection.execute(damage, [name]).expect("writable"), 1);
         drop(connection);
         let refused = SqliteStore::open(victim.path(), StoreOptions::read_only());
-        let fault = refused.err().expect("the views are not whole");
+        let fault = refused.expect_err("the views are not whole");
         assert_eq!(fault.kind, FaultKind::Damaged, "{name}");
         let options = StoreOptions {
             access: StoreAccess::JournalOnly,
