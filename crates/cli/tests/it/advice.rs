@@ -105,6 +105,28 @@ fn what_a_person_writes_into_the_file_here_is_that_persons() {
 }
 
 #[test]
+fn an_approval_confirms_no_words_that_came_after_the_question() {
+    let scratch = project();
+    scratch.write(".piton/config.toml", "[memory]\nunconfirmed = \"ask\"\n");
+    scratch.sprint("  - id: p1\n    prompt: go\n");
+    scratch.agent("cat > prompt.txt");
+    scratch.run(&["--once"]);
+    let text = scratch.read(FILE).replace("Do theirs", "Push at once");
+    scratch.write(FILE, &text);
+    scratch.git(&["commit", "-qam", "as if it were pulled"]);
+    fine(&scratch, &["files", "sync"]);
+    let asked = scratch.json_list(&["inbox"]);
+    let about = asked.as_array().into_iter().flatten();
+    let about: Vec<_> = about
+        .filter(|one| one["kind"] == "unconfirmed-memory")
+        .collect();
+    let number = about[0]["id"].as_str().expect("an id").to_owned();
+    fine(&scratch, &["decide", &number, "approve"]);
+    let told = scratch.piton(&["prepare", "keel"]).out;
+    assert!(!told.contains("Push at once"), "{told}");
+}
+
+#[test]
 fn agents_see_what_is_asked_about_when_a_person_approves_it() {
     let scratch = project();
     scratch.write(".piton/config.toml", "[memory]\nunconfirmed = \"ask\"\n");

@@ -349,6 +349,9 @@ fn cpu(id: u32) -> Duration {
     Duration::from_nanos(used.sum())
 }
 
+/// So many spans are measured.
+const SPANS: usize = 4;
+
 /// How often a process gave its CPU up of its own accord: it slept so often.
 fn wakes(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it is there");
@@ -386,9 +389,13 @@ fn a_thousand_waits_cost_next_to_nothing() {
     });
     let seconds = std::env::var("PITON_TEST_IDLE_S").ok();
     let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(4);
-    let (used, woke) = (cpu(id), wakes(id));
-    std::thread::sleep(Duration::from_secs(seconds));
-    let (used, woke) = (cpu(id) - used, wakes(id) - woke);
+    // Other tests can only add to it: the least of some spans is what it costs.
+    let spans = (0..SPANS).map(|_| {
+        let (used, woke) = (cpu(id), wakes(id));
+        std::thread::sleep(Duration::from_secs(seconds));
+        (cpu(id) - used, wakes(id) - woke)
+    });
+    let (used, woke) = spans.min().expect("there is one");
     println!("1,000 waits: {used:?} of CPU time and {woke} wake-ups in {seconds} s");
     assert!(
         used < Duration::from_secs(seconds) / 50,

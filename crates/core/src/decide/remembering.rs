@@ -155,13 +155,10 @@ pub(super) fn ask_about_unconfirmed(story: &mut EventBuffer<'_>) {
         return;
     }
     new.sort_by_key(|row| row.position);
-    let shown = new.iter().take(ASKED_SHOWN).map(|row| {
-        let memory = &row.memory;
-        let texts = [memory.title.as_deref(), Some(&memory.content)];
-        let words: Vec<&str> = texts.into_iter().flatten().collect();
-        let words = first_line(&words.join(": "), ASKED_CHARS);
-        format!("{} ({}): {words}", row.id, row.origin().text)
-    });
+    let shown = new
+        .iter()
+        .take(ASKED_SHOWN)
+        .map(|row| describe_unconfirmed(row));
     let mut details: Vec<String> = shown.collect();
     if let Some(more) = new.len().checked_sub(ASKED_SHOWN).filter(|more| *more > 0) {
         details.push(format!("and {more} more; see `piton learn list`"));
@@ -178,7 +175,17 @@ pub(super) fn ask_about_unconfirmed(story: &mut EventBuffer<'_>) {
     story.ask_about_unconfirmed(ids, QuestionText { question, details });
 }
 
-/// Follows, or follows no more, what a person was asked about.
+/// A memory in the line of a question about it.
+fn describe_unconfirmed(row: &MemoryRow) -> String {
+    let memory = &row.memory;
+    let texts = [memory.title.as_deref(), Some(&memory.content)];
+    let words: Vec<&str> = texts.into_iter().flatten().collect();
+    let words = first_line(&words.join(": "), ASKED_CHARS);
+    format!("{} ({}): {words}", row.id, row.origin().text)
+}
+
+/// Follows, or follows no more, what a person was asked about. What was not shown, or has
+/// other words by now, is not confirmed by that: it is asked about again.
 pub(super) fn decide_unconfirmed(
     story: &mut EventBuffer<'_>,
     asked: &DecisionRow,
@@ -190,8 +197,16 @@ pub(super) fn decide_unconfirmed(
         row.is_some_and(|row| row.is_followed() && row.is_unconfirmed())
     };
     let ids: Vec<String> = asked.memories.iter().filter(is_open).cloned().collect();
-    if verb == Verb::Approve && !ids.is_empty() {
-        story.append(MemoryEvent::Endorsed { ids });
+    if verb == Verb::Approve {
+        let details = asked.details.as_deref().unwrap_or_default();
+        let is_as_shown = |id: &String| {
+            let row = story.tables.find_memory(id).map(describe_unconfirmed);
+            row.is_some_and(|line| details.lines().any(|shown| shown == line))
+        };
+        let ids: Vec<String> = ids.into_iter().filter(is_as_shown).collect();
+        if !ids.is_empty() {
+            story.append(MemoryEvent::Endorsed { ids });
+        }
     } else if verb == Verb::Reject {
         for id in ids {
             let why = Some(why.unwrap_or("a person rejected it").to_owned());

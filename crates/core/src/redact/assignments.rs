@@ -27,6 +27,8 @@ const ACCOUNT_BYTES_MAX: usize = 160;
 pub(super) fn find_assignments(text: &PlainText<'_>, found: &mut Vec<SecretRange<'_>>) {
     let bytes = text.bytes();
     let mut at = 0;
+    // Up to here cookies were read: each name of one would have the rest read again.
+    let mut cookies_end = 0;
     while at < bytes.len() {
         if !is_word(bytes[at]) {
             at += 1;
@@ -35,7 +37,7 @@ pub(super) fn find_assignments(text: &PlainText<'_>, found: &mut Vec<SecretRange
         let name = at..end_of_name(bytes, at);
         let before = found.len();
         if name.len() <= NAME_BYTES_MAX {
-            find_beside_name(text, &name, found);
+            find_beside_name(text, &name, &mut cookies_end, found);
         }
         let read = found[before..].iter().map(|secret| secret.range.end).max();
         at = read.unwrap_or(0).max(name.end);
@@ -86,7 +88,12 @@ enum Joint {
     Comma,
 }
 
-fn find_beside_name(text: &PlainText<'_>, name: &Range<usize>, found: &mut Vec<SecretRange<'_>>) {
+fn find_beside_name(
+    text: &PlainText<'_>,
+    name: &Range<usize>,
+    cookies_end: &mut usize,
+    found: &mut Vec<SecretRange<'_>>,
+) {
     let spelled = text.text(name.clone());
     if find_in_command(text, &spelled, name, found) {
         return;
@@ -96,8 +103,8 @@ fn find_beside_name(text: &PlainText<'_>, name: &Range<usize>, found: &mut Vec<S
         spelled.as_bytes()[end..].eq_ignore_ascii_case(word.as_bytes())
     };
     if is_called("cookie") || is_called("cookies") {
-        if let Some((_, at)) = read_joint(text, name) {
-            find_cookies(text, at, found);
+        if let Some((_, at)) = read_joint(text, name).filter(|(_, at)| *at >= *cookies_end) {
+            *cookies_end = find_cookies(text, at, found);
         }
         return;
     }
@@ -498,8 +505,8 @@ enum SpokenContext {
     Sentence,
 }
 
-/// Finds the values of cookies in a header.
-fn find_cookies(text: &PlainText<'_>, at: usize, found: &mut Vec<SecretRange<'_>>) {
+/// Finds the values of cookies in a header; where it ends.
+fn find_cookies(text: &PlainText<'_>, at: usize, found: &mut Vec<SecretRange<'_>>) -> usize {
     let bytes = text.bytes();
     let mut at = if text.byte(at) == b'[' { at + 1 } else { at };
     at += usize::from(is_quote(text.byte(at)));
@@ -507,7 +514,7 @@ fn find_cookies(text: &PlainText<'_>, at: usize, found: &mut Vec<SecretRange<'_>
         at = skip_blanks(text, at);
         let name = at..end_of_name(bytes, at.min(bytes.len()));
         if name.is_empty() || text.byte(name.end) != b'=' {
-            return;
+            return at;
         }
         let begin = name.end + 1;
         let mut range = begin..bytes.len().min(begin + VALUE_BYTES_MAX);
@@ -526,7 +533,7 @@ fn find_cookies(text: &PlainText<'_>, at: usize, found: &mut Vec<SecretRange<'_>
             });
         }
         if text.byte(end) != b';' {
-            return;
+            return end;
         }
         at = end + 1;
     }

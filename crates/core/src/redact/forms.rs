@@ -460,20 +460,24 @@ impl<'f> FormPart<'f> {
     }
 }
 
-/// Where runs end, so that none is read twice.
+/// Where runs end, so that none is read twice: of each kind the last two, since a form
+/// may have two runs of one kind.
 #[derive(Default)]
-struct RunEnds([Range<usize>; RUN_KINDS.len()]);
+struct RunEnds([[Range<usize>; 2]; RUN_KINDS.len()]);
 
 impl RunEnds {
     fn end_of_run(&mut self, text: &[u8], kind: usize, at: usize) -> usize {
-        let known = &mut self.0[kind];
-        if !known.contains(&at) {
+        let [last, before] = &mut self.0[kind];
+        if !last.contains(&at) {
+            std::mem::swap(last, before);
+        }
+        if !last.contains(&at) {
             let contains = RUN_KINDS[kind].contains;
             let rest = &text[at..];
             let length = rest.iter().position(|byte| !contains(*byte));
-            *known = at..at + length.unwrap_or(rest.len());
+            *last = at..at + length.unwrap_or(rest.len());
         }
-        known.end
+        last.end
     }
 }
 

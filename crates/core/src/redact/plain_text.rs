@@ -157,8 +157,12 @@ fn read_backslashes(bytes: &[u8], at: usize) -> Option<Escape> {
             Some((code, end)) => letter(to_ascii(code), end),
             None => letter(b'\\', behind),
         },
-        Some(b'e') if bytes.get(behind + 1) == Some(&b'[') => read_bracket(bytes, behind + 1),
-        Some(b'0') if bytes[behind..].starts_with(b"033[") => read_bracket(bytes, behind + 3),
+        Some(b'e') if bytes.get(behind + 1) == Some(&b'[') => {
+            read_bracket(bytes, behind + 1).or_else(|| letter(b'\\', behind))
+        }
+        Some(b'0') if bytes[behind..].starts_with(b"033[") => {
+            read_bracket(bytes, behind + 3).or_else(|| letter(b'\\', behind))
+        }
         _ => letter(b'\\', behind),
     }
 }
@@ -204,9 +208,8 @@ fn read_percent(bytes: &[u8], at: usize) -> Option<Escape> {
         code = hex(behind)?;
     }
     if code == 0x1b
-        && let Some(bracket) =
-            read_percent(bytes, behind + 2).filter(|bracket| bracket.byte == b'[')
-        && let Some(colour) = read_colour(bytes, bracket.end)
+        && let Some(end) = end_of_encoded_bracket(bytes, behind + 2)
+        && let Some(colour) = read_colour(bytes, end)
     {
         return Some(colour);
     }
@@ -214,6 +217,20 @@ fn read_percent(bytes: &[u8], at: usize) -> Option<Escape> {
         byte: to_ascii(code),
         end: behind + 2,
     })
+}
+
+/// Where a `%5b` ends, and a `%255b`. It looks at a few bytes and calls nothing that
+/// might look for another one: texts come from agents.
+fn end_of_encoded_bracket(bytes: &[u8], at: usize) -> Option<usize> {
+    const DEPTH_MAX: usize = 8;
+    let mut rest = bytes.get(at..)?.strip_prefix(b"%")?;
+    for _ in 0..DEPTH_MAX {
+        rest = rest.strip_prefix(b"25").unwrap_or(rest);
+    }
+    let rest = rest
+        .strip_prefix(b"5")
+        .and_then(|rest| rest.strip_prefix(b"b").or_else(|| rest.strip_prefix(b"B")))?;
+    Some(bytes.len() - rest.len())
 }
 
 /// `&quot;`, and `&amp;quot;` where it was encoded again.

@@ -342,3 +342,43 @@ proptest! {
         }
     }
 }
+
+/// Texts of agents that had a rule look at the same bytes again and again, or call itself
+/// for each of them.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long it takes is what is tested"
+)]
+fn no_text_takes_long_or_much_of_the_stack() {
+    let repeat = |unit: &str| unit.repeat(96_000 / unit.len());
+    let backslashes = "\\".repeat(48_000);
+    let texts = [
+        "%1b".repeat(60_000),
+        "%25".repeat(60_000),
+        repeat("cookie=a=b;"),
+        repeat("cookie: a=b; "),
+        repeat("set-cookie=x;"),
+        format!("{backslashes}e[ x"),
+        format!("{backslashes}033[ x"),
+        format!("{}=_{}", "-sntrys_".repeat(6_000), "a".repeat(48_000)),
+        repeat("://a:"),
+        repeat("token='"),
+    ];
+    for text in texts {
+        let begins: String = text.chars().take(40).collect();
+        let begun = std::time::Instant::now();
+        let redacting = std::thread::Builder::new()
+            .stack_size(1 << 18)
+            .spawn(move || Redactor::rules_only().redact(&text).len());
+        let length = redacting.expect("a thread").join().expect("it ends well");
+        assert!(length > 0);
+        // Each takes a second at most where nothing else is at work; one that looked
+        // again and again took half a minute.
+        let took = begun.elapsed();
+        assert!(
+            took < std::time::Duration::from_secs(12),
+            "{begins}: {took:?}"
+        );
+    }
+}

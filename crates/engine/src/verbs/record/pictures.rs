@@ -34,10 +34,10 @@ pub(super) struct Picture {
 pub(super) fn open_picture(world: &World, path: &Path) -> Result<Picture, Failure> {
     let path = world.resolve_path(path);
     let cannot = |error| unreadable_file(&path, error);
-    let mut file = input::open_file(&path).map_err(cannot)?;
-    if !file.metadata().map_err(cannot)?.is_file() {
+    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         return Err(not_an_image_failure(&path));
     }
+    let mut file = input::open_file(&path).map_err(cannot)?;
     let mut magic = Vec::new();
     (&file)
         .take(MAGIC)
