@@ -101,6 +101,7 @@ fn find_behind_options(
         at = skip_blanks(text, at);
         let argument = read_argument(text, at);
         let Some((value, end)) = argument else { return };
+        at = end;
         let spelled = text.text(value.clone());
         let attached = options.iter().find_map(|option| {
             let rest = spelled.strip_prefix(option)?;
@@ -128,7 +129,6 @@ fn find_behind_options(
             };
             found.extend(as_secret(text, range));
         }
-        at = end;
     }
 }
 

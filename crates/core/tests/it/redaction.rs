@@ -362,6 +362,8 @@ fn no_text_takes_long_or_much_of_the_stack() {
         format!("{backslashes}e[ x"),
         format!("{backslashes}033[ x"),
         format!("{}=_{}", "-sntrys_".repeat(6_000), "a".repeat(48_000)),
+        "curl --user-agent x -uada y".to_owned(),
+        repeat("curl --user=ada "),
         repeat("://a:"),
         repeat("token='"),
     ];
