@@ -351,6 +351,16 @@ pub fn agent_os(text: &str) {
     native_file(AGENT_OS, text, agent_rows());
 }
 
+/// Redacting twice changes nothing more, also inside a string of JSON.
+pub fn redact(text: &str) {
+    let redactor = Redactor::rules_only();
+    let once = redactor.redact(text).into_owned();
+    assert_eq!(redactor.redact(&once), once.as_str());
+    let quoted = serde_json::Value::from(text).to_string();
+    let quoted = redactor.redact(&quoted);
+    assert!(serde_json::from_str::<String>(&quoted).is_ok(), "{quoted}");
+}
+
 /// An event of the journal: the kind in the first line, the body in the others.
 /// What is read is kept with the same meaning.
 pub fn event(text: &str) {

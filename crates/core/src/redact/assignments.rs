@@ -474,7 +474,8 @@ impl NameBesideValue<'_> {
             return None;
         }
         for _ in 0..3 {
-            let separators = bytes[at..last].iter();
+            // A label may end beyond what is looked at.
+            let separators = bytes.get(at..last)?.iter();
             let is_separator = |byte: &u8| b" \t\n,;{}\"'`-<>/()".contains(byte);
             at += separators.take_while(|byte| is_separator(byte)).count();
             let label = at..end_of_name(bytes, at);

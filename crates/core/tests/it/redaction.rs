@@ -343,6 +343,19 @@ proptest! {
     }
 }
 
+/// The words before a value are looked at up to a bound, which one of them may cross.
+#[test]
+fn a_label_may_cross_the_bound_of_what_is_looked_at() {
+    let redactor = Redactor::rules_only();
+    for blanks in 0..120 {
+        for label in ["name", "key", "header", "value", "value: hunter2hunter2"] {
+            let text = format!("api_key{}{label} `", "`".repeat(blanks));
+            let once = redactor.redact(&text).into_owned();
+            assert_eq!(redactor.redact(&once), once.as_str());
+        }
+    }
+}
+
 /// Texts of agents that had a rule look at the same bytes again and again, or call itself
 /// for each of them.
 #[test]

@@ -17,7 +17,7 @@ type Target = (&'static str, fn(&str), &'static [&'static str]);
 
 /// Each target with the folders of its seeds, from the root of the repository,
 /// as `fuzz/run` has them.
-const TARGETS: [Target; 13] = [
+const TARGETS: [Target; 14] = [
     ("agent_os", fuzz::agent_os, &[LOGS]),
     ("event", fuzz::event, &["fuzz/seeds/event"]),
     ("guardrails", fuzz::guardrails, &[MARKDOWN]),
@@ -27,6 +27,7 @@ const TARGETS: [Target; 13] = [
     ("ralph_json", fuzz::ralph_json, &[LOGS]),
     ("ralph_logs", fuzz::ralph_logs, &[MARKDOWN]),
     ("ralph_progress", fuzz::ralph_progress, &[MARKDOWN]),
+    ("redact", fuzz::redact, &["fuzz/seeds/redact"]),
     ("sdlc", fuzz::sdlc, &[JSON]),
     ("sprint", fuzz::sprint, &[YAML, "fuzz/seeds/sprint"]),
     ("task", fuzz::task, &[MARKDOWN]),
