@@ -33,6 +33,14 @@ const SHELLS: [&str; 3] = [
     "crates/engine/src/agents/custom.rs",
 ];
 
+/// What reads files in the engine by itself: the reader of files, which refuses pipes and
+/// devices, and two that read what the system itself makes.
+const READERS: [&str; 3] = [
+    "crates/engine/src/world/input.rs",
+    "crates/engine/src/process/table/proc.rs",
+    "crates/engine/src/caller/person.rs",
+];
+
 /// How the path of somebody's own folder begins, and the names that anybody has.
 const HOMES: [(&str, &[&str]); 4] = [
     ("/home/", &["ada", "dev", "you", "user"]),
@@ -51,6 +59,7 @@ pub(super) fn check(files: &[Text]) -> Vec<Finding> {
             findings.extend(unsafe_code(file));
             findings.extend(second_door(file));
             findings.extend(second_shell(file));
+            findings.extend(second_reader(file));
             findings.extend(unseeded(file));
         }
     }
@@ -144,6 +153,25 @@ fn second_shell(file: &Text) -> Vec<Finding> {
     });
     let what = "a shell is started with what is `Trusted`: see `process::run_script`";
     found
+        .map(|(offset, _)| Finding::at(file, offset, what))
+        .collect()
+}
+
+/// A place of the engine that opens a file by itself: a pipe that lies there has it wait
+/// without end. A folder is opened to be flushed.
+fn second_reader(file: &Text) -> Vec<Finding> {
+    if !file.path.starts_with("crates/engine/src/") || READERS.contains(&file.path.as_str()) {
+        return Vec::new();
+    }
+    let reads = |line: &str| line.contains("fs::read(") || line.contains("fs::read_to_string(");
+    let names_file = |before: &str| !before.ends_with(|c: char| c.is_ascii_alphanumeric());
+    let opens = |line: &str| {
+        let before = line.split_once("File::open(").map(|(before, _)| before);
+        before.is_some_and(names_file) && !line.contains("sync_all")
+    };
+    let what = "a file is opened past `world::input`, which waits for no pipe";
+    shipped_lines(&file.text)
+        .filter(|(_, line)| reads(line) || opens(line))
         .map(|(offset, _)| Finding::at(file, offset, what))
         .collect()
 }
@@ -253,6 +281,15 @@ mod tests {
         assert_eq!(second_shell(&made).len(), 1);
         let made = source(TRUST, "Trusted::of_checked(text)\n");
         assert_eq!(second_shell(&made).len(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_opened_past_the_reader_is_found() {
+        let text = "fs::read(path)?;\nFile::open(path)?;\nFile::open(folder)?.sync_all()?;\nSyncedFile::open(path)?;\n";
+        let found = |path| second_reader(&source(path, text)).len();
+        assert_eq!(found("crates/engine/src/verbs/log.rs"), 2);
+        assert_eq!(found("crates/engine/src/world/input.rs"), 0);
+        assert_eq!(found("crates/simkit/src/repo.rs"), 0);
     }
 
     #[test]

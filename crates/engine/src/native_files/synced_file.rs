@@ -1244,7 +1244,8 @@ pub fn is_last_version(home: &Path, key: &str, target: &Path) -> bool {
 }
 
 fn read_stamp_of_key(home: &Path, key: &str) -> Option<SyncStamp> {
-    read_stamp(&File::open(stamp_folder(home).join(format!("{key}.json"))).ok()?).ok()?
+    let file = stamp_folder(home).join(format!("{key}.json"));
+    read_stamp(&input::open_file(&file).ok()?).ok()?
 }
 
 /// Lets every file be written from the beginning of its streams again: the

@@ -126,7 +126,7 @@ impl Relocation {
     ///
     /// When something cannot be removed.
     pub(crate) fn end_interrupted(&self) -> Result<(), Failure> {
-        let note = fs::read_to_string(self.from.join(JOURNAL).join(NOTE));
+        let note = input::read_file_text(self.from.join(JOURNAL).join(NOTE));
         // Another text says that all is done, or came with the work tree.
         if self.from != self.to && note.is_ok_and(|note| note == self.note_text()) {
             self.remove_what_was_moved()?;
