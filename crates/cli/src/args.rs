@@ -21,8 +21,8 @@ pub(crate) struct Args {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Append a log of every step to this file
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) log: Option<PathBuf>,
+    #[arg(long, alias = "log", global = true, value_name = "FILE")]
+    pub(crate) debug_log: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: CliCommand,
 }
@@ -38,7 +38,7 @@ const EXAMPLES: &str = "Examples:
   piton run sprints/2026-01-15_auth --agent claude
   piton status
   piton inbox
-  piton decide d1 answer --why 'use the staging key'
+  piton decide d1 answer 'use the staging key'
 
 Exit status: 0 done, 1 the answer is no, 2 usage, 3 waits for a person, 4 busy,
 5 a limit was reached, 6 state is damaged, 7 the environment failed, 130 interrupted.";

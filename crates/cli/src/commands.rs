@@ -158,6 +158,7 @@ mod tests {
             "transcript x -f",
             "next",
             "inbox",
+            "log",
             "recent",
             "prepare x",
             "recall x",
@@ -197,7 +198,13 @@ mod tests {
     fn an_agent_writes_about_its_own_item() {
         check(
             CommandAccess::OwnItem,
-            &["record x", "record -", "log task_completed", "learn add x"],
+            &[
+                "record x",
+                "record -",
+                "log task_completed",
+                "session log task_completed",
+                "learn add x",
+            ],
         );
         check(
             CommandAccess::Signed,

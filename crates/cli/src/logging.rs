@@ -1,4 +1,4 @@
-//! `--log FILE`: what piton does, step by step, for a person who looks for a fault.
+//! `--debug-log FILE`: what piton does, step by step, for a person who looks for a fault.
 //!
 //! The journal says what happened and a transcript what an agent said; this
 //! says how piton came to it. Without the flag nothing is written and nothing

@@ -79,7 +79,7 @@ fn run_with_config(
         Config::default()
     };
     let world = &world.with_agent_secrets(config.agent_variables());
-    if let Some(path) = &args.log {
+    if let Some(path) = &args.debug_log {
         logging::log_to_file(world, path)?;
     }
     let exit = commands::run_command(world, args.command, output, Args::command)?;

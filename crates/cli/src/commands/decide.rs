@@ -18,8 +18,11 @@ pub(crate) struct DecideArgs {
     id: String,
     /// The decision
     verb: VerbArg,
-    /// The reason, or the text of the answer
-    #[arg(long)]
+    /// The text of the answer, or the reason
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
+    /// The same as TEXT
+    #[arg(long, value_name = "TEXT", conflicts_with = "text")]
     why: Option<String>,
     #[command(flatten)]
     terms: RequestArgs,
@@ -49,7 +52,7 @@ struct RequestArgs {
 enum VerbArg {
     /// Accept: continue after a breakpoint, merge the work in review
     Approve,
-    /// Try again with the text of --why in the prompt
+    /// Try again with TEXT in the prompt
     Answer,
     /// Try again
     Retry,
@@ -98,7 +101,7 @@ enum UntilArg {
 
 impl TypedCommand for DecideArgs {
     const ABOUT: &'static str = "Make a decision that waits in the inbox";
-    const AFTER_HELP: &'static str = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file\n  piton decide d6 defer --until end-of-sprint\n  piton decide d6 approve --at end-of-phase\n  piton decide d7 reject --why 'the name says too little'";
+    const AFTER_HELP: &'static str = "Examples:\n  piton decide d1 answer 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file\n  piton decide d6 defer --until end-of-sprint\n  piton decide d6 approve --at end-of-phase\n  piton decide d7 reject 'the name says too little'";
 
     fn permission(&self) -> Permission {
         Permission::new("piton decide", CommandAccess::Person)
@@ -109,7 +112,7 @@ impl TypedCommand for DecideArgs {
         let answer = DecisionAnswer {
             verb: self.verb.into(),
             terms: &terms,
-            why: self.why,
+            why: self.text.or(self.why),
         };
         let decided = inbox::decide(call.world, &self.id, answer, &mut |notice| {
             call.show_notice(&notice);

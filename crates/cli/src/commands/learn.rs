@@ -107,8 +107,7 @@ Examples:
   piton learn import memory.jsonl
   piton learn import - --project ledger < memory.jsonl";
 
-const ADD: &str =
-    "A learning needs --type, a pattern --type and --title, a guardrail --title and --trigger,
+const ADD: &str = "A pattern needs --type and --title, a guardrail --title and --trigger,
 a resolved blocker --title.
 
 Types of learnings: codebase-pattern, build-command, test-pattern, api-convention,
@@ -117,6 +116,7 @@ Types of patterns: file-structure, naming-convention, api-pattern, test-pattern,
 error-handling, state-management, build-pattern, deployment-pattern.
 
 Examples:
+  piton learn add 'The tests need `make db-up`'
   piton learn add --type build-command 'Run `make gen` before the tests'
   piton learn add --kind pattern --type error-handling --title 'Wrapped errors' \\
       --example src/error.rs 'Errors carry a context of their own'
@@ -129,7 +129,7 @@ struct LearnAdd {
     /// The kind of memory
     #[arg(long, default_value = "learning")]
     kind: KindArg,
-    /// The type: one of those listed below
+    /// The type: one of those listed below [default: codebase-pattern for a learning]
     #[arg(long = "type", value_name = "TYPE")]
     topic: Option<String>,
     /// The name of a pattern or of a guardrail

@@ -1,19 +1,56 @@
-//! `piton log`.
+//! `piton log`: what happened; with the type of an event, recording one, which is
+//! `piton session log` as well.
+
+use std::ops::ControlFlow;
 
 use clap::{ArgAction, Args as ClapArgs};
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::model::entry::Entry;
+use piton_engine::verbs::history::{self, HistoryLine, HistoryQuery};
+use piton_engine::verbs::journal::{self, JournalStart};
 use piton_engine::verbs::log;
+use piton_engine::world::local_time_with_seconds;
 use piton_engine::{CommandExit, Failure};
 
 use crate::invocation::{Invocation, TypedCommand};
+use crate::output::{BOLD, CliOutput, DIM, OutputFlow};
 use crate::show::entry::describe_entry;
+use crate::show::progress::first_line;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LogArgs {
+    /// Go on with what happens from now on
+    #[arg(short, long)]
+    follow: bool,
+    /// Show the last N lines [default: 20; with --since all]
+    #[arg(short = 'n', long = "last", value_name = "N")]
+    last: Option<usize>,
+    /// Show what happened to an item, [RUN:]NODE, and below it
+    #[arg(long)]
+    item: Option<String>,
+    /// Show what happened since a time, a date, or for a duration
+    #[arg(long, value_name = "TIME|DURATION")]
+    since: Option<String>,
+    /// Record an event of this type instead: see `piton session log`
+    #[arg(value_name = "TYPE", conflicts_with_all = ["follow", "last", "item", "since"])]
+    kind: Option<String>,
+    #[command(flatten)]
+    entry: EntryArgs,
+}
+
+/// `piton session log`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SessionLogArgs {
     /// The type of the event
     #[arg(value_name = "TYPE")]
     kind: String,
+    #[command(flatten)]
+    entry: EntryArgs,
+}
+
+// What an event says. No doc comment: clap would show it as the help of the command.
+#[derive(Debug, ClapArgs)]
+struct EntryArgs {
     /// The spec that it belongs to
     #[arg(long)]
     spec: Option<String>,
@@ -41,18 +78,99 @@ fn parse_key_value(text: &str) -> Result<(String, String), String> {
 }
 
 impl TypedCommand for LogArgs {
-    const ABOUT: &'static str = "Record a session event";
-    const AFTER_HELP: &'static str = "Types: session_started, session_ended, task_completed, task_blocked, debug_resolved,\nscope_override, milestone_reached.\n\nExamples:\n  piton log task_completed --spec auth --task 1.2 --description 'JWT validation'\n  piton log task_blocked --task 1.3 --description 'no key' --data owner=ops";
+    const ABOUT: &'static str = "Show what happened, or record a session event";
+    const AFTER_HELP: &'static str = "With --json one object is printed a line. `piton journal show` prints every event as it is stored.\n\nExamples:\n  piton log\n  piton log --since 20:00\n  piton log -f --item auth-login\n  piton log --since 2h --json | jq -r .what\n  piton log task_completed --spec auth --task 1.2 --description 'JWT validation'";
 
     fn permission(&self) -> Permission {
-        Permission::new("piton log", CommandAccess::OwnItem)
+        let access = match self.kind {
+            Some(_) => CommandAccess::OwnItem,
+            None => CommandAccess::Read,
+        };
+        Permission::new("piton log", access)
     }
 
     fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        if let Some(kind) = self.kind {
+            return self.entry.record(&kind, call);
+        }
+        if self.entry.is_given() {
+            let what = "what is to be recorded has no type";
+            return Err(Failure::new("usage", what)
+                .with_hint("name it first: `piton log task_completed --description TEXT`"));
+        }
+        let world = call.world;
+        let since = match self.since {
+            Some(text) => match journal::parse_since(world, &text)? {
+                JournalStart::Time(time) => Some(time),
+                JournalStart::Event(_) => {
+                    let what = format!("`{text}` is no time and no duration");
+                    return Err(Failure::new("usage", what)
+                        .with_hint("for example `--since 2h` or `--since 20:00`"));
+                }
+            },
+            None => None,
+        };
+        let query = HistoryQuery {
+            item: self.item,
+            since,
+            last: self.last,
+        };
+        let show = match self.follow {
+            true => history::follow_history,
+            false => history::show_history,
+        };
+        let mut is_empty = true;
+        show(world, &query, &mut |line| {
+            is_empty = false;
+            match print_line(line, call.output) {
+                OutputFlow::On => ControlFlow::Continue(()),
+                OutputFlow::Over => ControlFlow::Break(()),
+            }
+        })?;
+        if is_empty && !call.output.json {
+            call.output.print_note("nothing happened");
+        }
+        Ok(CommandExit::Done)
+    }
+}
+
+fn print_line(line: &HistoryLine, output: &mut CliOutput) -> OutputFlow {
+    if output.json {
+        return output.print_answer_line(line);
+    }
+    let of = [line.run.as_deref(), line.item.as_deref()];
+    let of: Vec<&str> = of.into_iter().flatten().collect();
+    let of = match of.is_empty() {
+        true => String::new(),
+        false => format!("{BOLD}{}{BOLD:#}  ", of.join(":")),
+    };
+    let time = local_time_with_seconds(line.time);
+    output.print_data(&format!(
+        "{DIM}{time}{DIM:#}  {of}{}\n",
+        first_line(&line.what)
+    ))
+}
+
+impl SessionLogArgs {
+    pub(crate) const AFTER_HELP: &'static str = "Types: session_started, session_ended, task_completed, task_blocked, debug_resolved,\nscope_override, milestone_reached.\n\nExamples:\n  piton session log task_completed --spec auth --task 1.2 --description 'JWT validation'\n  piton session log task_blocked --task 1.3 --description 'no key' --data owner=ops";
+
+    /// Records the event.
+    pub(crate) fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        self.entry.record(&self.kind, call)
+    }
+}
+
+impl EntryArgs {
+    fn is_given(&self) -> bool {
+        let texts = [&self.spec, &self.task, &self.description, &self.notes];
+        !self.data.is_empty() || texts.into_iter().any(Option::is_some)
+    }
+
+    fn record(self, kind: &str, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
         let mut entry = Entry {
             spec: self.spec,
             task_id: self.task,
-            ..Entry::with_type(log::parse_entry_type(&self.kind)?)
+            ..Entry::with_type(log::parse_entry_type(kind)?)
         };
         let described = self
             .description

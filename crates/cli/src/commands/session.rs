@@ -8,6 +8,7 @@ use piton_engine::verbs::{recent, session};
 use piton_engine::{CommandExit, Failure, Notice, World, name_schema};
 use serde::Serialize;
 
+use crate::commands::log::SessionLogArgs;
 use crate::invocation::{Invocation, TypedCommand};
 use crate::output::CliOutput;
 use crate::show::entry::{describe_entry, render_recent};
@@ -20,6 +21,16 @@ pub(crate) struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 enum SessionCommand {
+    #[command(flatten)]
+    Mark(SessionMark),
+    /// Record a session event
+    #[command(after_help = SessionLogArgs::AFTER_HELP)]
+    Log(Box<SessionLogArgs>),
+}
+
+// What marks the course of a session. No doc comment: clap would show it as the help.
+#[derive(Debug, Subcommand)]
+enum SessionMark {
     /// Start a session
     #[command(
         after_help = "Examples:\n  piton session start\n  piton session start finish the login --spec auth"
@@ -49,38 +60,41 @@ enum SessionCommand {
 }
 
 impl TypedCommand for SessionArgs {
-    const ABOUT: &'static str = "Start or end a session, or set its focus";
+    const ABOUT: &'static str = "Start or end a session, set its focus, or record an event";
     const AFTER_HELP: &'static str = "Examples:\n  piton session start finish the login\n  piton session focus the token refresh comes first\n  piton session end 'login works, refresh is next'";
 
     fn permission(&self) -> Permission {
-        match &self.command {
-            SessionCommand::Start { .. } => {
-                Permission::new("piton session start", CommandAccess::Person)
+        let mark = match &self.command {
+            SessionCommand::Mark(mark) => mark,
+            SessionCommand::Log(_) => {
+                return Permission::new("piton session log", CommandAccess::OwnItem);
             }
-            SessionCommand::End { .. } => {
-                Permission::new("piton session end", CommandAccess::Person)
-            }
-            SessionCommand::Focus { .. } => {
-                Permission::new("piton session focus", CommandAccess::Person)
-            }
-        }
+        };
+        let command = match mark {
+            SessionMark::Start { .. } => "piton session start",
+            SessionMark::End { .. } => "piton session end",
+            SessionMark::Focus { .. } => "piton session focus",
+        };
+        Permission::new(command, CommandAccess::Person)
     }
 
     fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        let mark = match self.command {
+            SessionCommand::Log(typed) => return typed.run(call),
+            SessionCommand::Mark(mark) => mark,
+        };
         let world = call.world;
         let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
         let joined = |words: Vec<String>| Some(words.join(" ")).filter(|text| !text.is_empty());
         // An agent that begins a session gets the state from before this session.
-        let before = match &self.command {
-            SessionCommand::Start { .. } => Some(recent::recent(world, &world.cwd, recent::SHOWN)?),
-            SessionCommand::End { .. } | SessionCommand::Focus { .. } => None,
+        let before = match &mark {
+            SessionMark::Start { .. } => Some(recent::recent(world, &world.cwd, recent::SHOWN)?),
+            SessionMark::End { .. } | SessionMark::Focus { .. } => None,
         };
-        let row = match self.command {
-            SessionCommand::Start { focus, spec } => {
-                session::start(world, joined(focus), spec, told)?
-            }
-            SessionCommand::End { notes } => session::end(world, joined(notes), told)?,
-            SessionCommand::Focus { text } => session::focus(world, &text.join(" "), told)?,
+        let row = match mark {
+            SessionMark::Start { focus, spec } => session::start(world, joined(focus), spec, told)?,
+            SessionMark::End { notes } => session::end(world, joined(notes), told)?,
+            SessionMark::Focus { text } => session::focus(world, &text.join(" "), told)?,
         };
         call.print(&SessionEntry { row, before }, show_session_entry);
         Ok(CommandExit::Done)

@@ -87,11 +87,22 @@ fn each_kind_is_added_listed_and_shown() {
 }
 
 #[test]
+fn a_learning_needs_no_type() {
+    let scratch = Scratch::new();
+    assert_eq!(scratch.piton(&["learn", "add", "Run `make gen`"]).exit, 0);
+    let listed = scratch.json(&["learn", "list"]);
+    assert_eq!(
+        listed["memories"][0]["type"], "codebase-pattern",
+        "{listed}"
+    );
+}
+
+#[test]
 fn what_is_missing_or_has_no_place_is_named() {
     let scratch = Scratch::new();
-    insta::assert_snapshot!(scratch.shows(&["learn", "add", "Run `make gen`"]), @r"
-    error: a learning needs --type [usage]
-    hint: write `piton learn add --type TYPE CONTENT`; the types are: codebase-pattern, build-command, test-pattern, api-convention, error-workaround, tool-usage, architecture-constraint, dependency-quirk
+    insta::assert_snapshot!(scratch.shows(&["learn", "add"]), @r"
+    error: a learning needs CONTENT [usage]
+    hint: write `piton learn add CONTENT`, with `--type TYPE` where it is about something else than the code; the types are: codebase-pattern, build-command, test-pattern, api-convention, error-workaround, tool-usage, architecture-constraint, dependency-quirk
     [exit 2]
     ");
     insta::assert_snapshot!(scratch.shows(&["learn", "add", "--kind", "guardrail", "--title", " "]), @r"
@@ -106,7 +117,7 @@ fn what_is_missing_or_has_no_place_is_named() {
     ");
     insta::assert_snapshot!(scratch.shows(&["learn", "add", "--type", "tool-usage", "--example", "a", "x"]), @r"
     error: a learning has no --example [usage]
-    hint: write `piton learn add --type TYPE CONTENT`; the types are: codebase-pattern, build-command, test-pattern, api-convention, error-workaround, tool-usage, architecture-constraint, dependency-quirk
+    hint: write `piton learn add CONTENT`, with `--type TYPE` where it is about something else than the code; the types are: codebase-pattern, build-command, test-pattern, api-convention, error-workaround, tool-usage, architecture-constraint, dependency-quirk
     [exit 2]
     ");
     let lines = [&SIGN[..5], &["two\nlines"], &SIGN[6..]].concat();

@@ -32,6 +32,7 @@ mod files;
 mod flushes;
 mod grown;
 mod guide;
+mod happened;
 mod harness;
 mod hints;
 mod histories;

@@ -116,6 +116,9 @@ pub fn parse_since(world: &World, text: &str) -> Result<JournalStart, Failure> {
     if let Ok(time) = text.parse::<Timestamp>() {
         return Ok(JournalStart::Time(time));
     }
+    if let Ok(of_day) = text.parse::<jiff::civil::Time>() {
+        return Ok(JournalStart::Time(last_time_of_day(world.now(), of_day)));
+    }
     let local = text.parse::<jiff::civil::DateTime>().or_else(|_| {
         text.parse::<jiff::civil::Date>()
             .map(|date| date.at(0, 0, 0, 0))
@@ -127,8 +130,22 @@ pub fn parse_since(world: &World, text: &str) -> Result<JournalStart, Failure> {
             format!("`{text}` is neither a time, nor a duration, nor the id of an event"),
         )
         .with_hint(
-            "for example `--since 2h`, `--since 2026-01-15` or `--since 2026-01-15T09:00:00Z`",
+            "for example `--since 2h`, `--since 20:00`, `--since 2026-01-15` or `--since 2026-01-15T09:00:00Z`",
         )),
+    }
+}
+
+/// The last time that the clock showed this: today's, or yesterday's where that is still to
+/// come.
+fn last_time_of_day(now: Timestamp, of_day: jiff::civil::Time) -> Timestamp {
+    let now = now.to_zoned(jiff::tz::TimeZone::system());
+    let at = |date: jiff::civil::Date| {
+        let zoned = date.to_datetime(of_day).to_zoned(now.time_zone().clone());
+        zoned.map_or(Timestamp::MIN, |zoned| zoned.timestamp())
+    };
+    match at(now.date()) {
+        today if today <= now.timestamp() => today,
+        _ => at(now.date().yesterday().unwrap_or(now.date())),
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use piton_core::confidence::{Confidence, assess_confidence};
 use piton_core::event::MemoryEvent;
-use piton_core::memory::{Memory, MemoryKind, MemoryOrigin, MemoryRow};
+use piton_core::memory::{LearningType, Memory, MemoryKind, MemoryOrigin, MemoryRow};
 use piton_core::{Command, Event, Need, Refusal};
 use serde::Serialize;
 
@@ -143,8 +143,10 @@ pub fn add_noticed(
 /// The memory without blanks, if it has all that its kind needs.
 fn validate_memory(world: &World, memory: Memory) -> Result<Memory, Failure> {
     let kind = memory.kind;
+    // What is learned is mostly about the code, and a person need not think of a type.
+    let usual_topic = (kind == MemoryKind::Learning).then_some(LearningType::CodebasePattern);
     let mut memory = Memory {
-        topic: non_blank(memory.topic),
+        topic: non_blank(memory.topic).or_else(|| usual_topic.map(|topic| topic.to_string())),
         title: non_blank(memory.title),
         context: non_blank(memory.context),
         evidence: non_blank(memory.evidence),
@@ -197,7 +199,7 @@ fn check_fields(memory: &Memory) -> Result<(), Failure> {
     // What its native file cannot do without, and what it has no place for.
     let (needed, foreign): (&[&str], &[&str]) = match kind {
         MemoryKind::Learning => (
-            &["--type", "CONTENT"],
+            &["CONTENT"],
             &["--title", "--example", "--confidence", "--added-after"],
         ),
         MemoryKind::Pattern => (&["--title", "--type", "CONTENT"], &["--added-after"]),
@@ -238,7 +240,7 @@ fn example_command(kind: MemoryKind) -> String {
     let types = join_words(kind.allowed_topics());
     match kind {
         MemoryKind::Learning => {
-            format!("write `piton learn add --type TYPE CONTENT`; the types are: {types}")
+            format!("write `piton learn add CONTENT`, with `--type TYPE` where it is about something else than the code; the types are: {types}")
         }
         MemoryKind::Pattern => format!(
             "write `piton learn add --kind pattern --type TYPE --title NAME CONTENT`; the types are: {types}"
