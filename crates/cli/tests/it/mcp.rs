@@ -470,6 +470,66 @@ fn what_is_no_request_is_answered_as_such_and_so_is_the_next_one() {
 }
 
 #[test]
+fn a_request_is_answered_with_its_id_as_it_stands_and_an_answer_never() {
+    let scratch = Scratch::new();
+    for era in Era::BOTH {
+        let mut server = serve(&scratch, era);
+        for id in [
+            "1.5",
+            "1.50",
+            "7.0",
+            "-0",
+            "9223372036854775808",
+            "123456789012345678901234567890",
+            "null",
+            r#""piton-id:1.5""#,
+        ] {
+            let params = era.params(json!({}));
+            let request = |method: &str| {
+                format!(
+                    r#"{{"jsonrpc": "2.0", "id": {id}, "method": "{method}", "params": {params}}}"#
+                )
+            };
+            for (method, key) in [("tools/list", "result"), ("no/such", "error")] {
+                server.send(&format!("{}\n", request(method)));
+                let line = server.next_line();
+                assert!(line.contains(&format!(r#""id":{id},"#)), "{id}: {line}");
+                assert!(line.contains(&format!(r#""{key}":"#)), "{id}: {line}");
+            }
+            server.send(&format!(
+                r#"{{"jsonrpc": "1.0", "id": {id}, "method": "ping"}}{}"#,
+                '\n'
+            ));
+            let line = server.next_line();
+            assert!(line.contains(&format!(r#""id":{id},"#)), "{id}: {line}");
+            assert!(line.contains("-32600"), "{id}: {line}");
+        }
+        // The last of two members of one name counts, as for most readers of JSON.
+        let params = era.params(json!({}));
+        server.send(&format!(
+            r#"{{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "id": 2, "params": {params}}}{}"#,
+            '\n'
+        ));
+        assert_eq!(server.next()["id"], 2);
+        // Neither an answer of the client nor a notification is answered.
+        for line in [
+            r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no"}}"#,
+            r#"{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no"}}"#,
+            r#"{"jsonrpc": "2.0", "id": 1.5, "result": {}}"#,
+            r#"{"jsonrpc": "2.0", "id": [1], "result": {}}"#,
+            r#"{"id": 1, "result": {}}"#,
+            r#"{"jsonrpc": "2.0", "result": 7, "error": 7}"#,
+            r#"{"jsonrpc": "2.0", "method": "tools/call", "params": [1]}"#,
+            r#"{"jsonrpc": "2.0", "method": "no/such", "params": 7}"#,
+        ] {
+            server.send(&format!("{line}\n"));
+        }
+        server.done("status", json!({}));
+        assert_eq!(server.close(), Some(0));
+    }
+}
+
+#[test]
 fn a_client_that_closes_at_once_is_answered_and_the_server_ends_with_0() {
     let scratch = Scratch::new();
     assert_eq!(scratch.fed(&["mcp"], b"").exit, 0);

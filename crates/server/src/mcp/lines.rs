@@ -2,10 +2,14 @@
 //! JSON-RPC wants it, and the next line is read.
 //!
 //! `rmcp` passes over a line that it cannot read, so that a client waits for an answer
-//! that never comes. Only lines that are messages reach it.
+//! that never comes. Only lines that are messages reach it. An id that it would not give
+//! back as it stands (a fraction, a number too great for it, `null`) passes it as a
+//! string. The server asks nothing of the client, so answers of the client end here.
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite,
@@ -47,13 +51,16 @@ const PARAMS: &[ParamsShape] = &[
     ("resources/list", &[("cursor", ParamShape::OptionalText)]),
 ];
 
+/// What an id begins with that passes the protocol as a string: its text follows.
+const ID_PREFIX: &str = "piton-id:";
+
 /// What is wrong with a line.
 #[derive(Debug, PartialEq)]
 struct LineError {
     code: i32,
     message: String,
-    /// The id of the request, where it could be read; `null` otherwise.
-    id: Value,
+    /// The id of the request as JSON, where it could be read; `null` otherwise.
+    id: String,
 }
 
 impl LineError {
@@ -61,34 +68,102 @@ impl LineError {
         Self {
             code,
             message: message.into(),
-            id: Value::Null,
+            id: Value::Null.to_string(),
         }
     }
 
     fn to_line(&self) -> String {
         let error = json!({ "code": self.code, "message": self.message });
-        let answer = json!({ "jsonrpc": "2.0", "id": self.id, "error": error });
-        format!("{answer}\n")
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{error}}}\n",
+            self.id
+        )
     }
 }
 
-/// Whether a line is a message of JSON-RPC 2.0.
-fn check_line(line: &[u8]) -> Result<(), LineError> {
+/// The message of JSON-RPC 2.0 that a line is, for the protocol; none where it is not
+/// answered whatever it holds.
+fn read_message(line: &[u8]) -> Result<Option<String>, LineError> {
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| LineError::new(PARSE_ERROR, format!("the line is no JSON: {error}")))?;
-    let Value::Object(message) = value else {
+    let Value::Object(mut message) = value else {
         let what = "a message is a JSON object";
         return Err(LineError::new(INVALID_REQUEST, what));
     };
-    let id = match message.get("id") {
-        None => Value::Null,
-        Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
-        Some(_) => {
+    let is_answer = message.contains_key("result") || message.contains_key("error");
+    if is_answer && !message.contains_key("method") {
+        return Ok(None);
+    }
+    let checked = check_message(&message);
+    let Some(id) = message.get_mut("id") else {
+        return match checked {
+            Ok(()) => Ok(Some(Value::Object(message).to_string())),
+            // A notification, whatever its parameters are.
+            Err(error) if error.code == INVALID_PARAMS => Ok(None),
+            Err(error) => Err(error),
+        };
+    };
+    let text = match &*id {
+        // A whole number has one way of writing; of others the value holds a rounded one.
+        Value::Number(number) if !number.is_i64() => text_of_id(line).unwrap_or(id.to_string()),
+        Value::Number(_) | Value::String(_) | Value::Null => id.to_string(),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
             let what = "`id` is a string or a number";
             return Err(LineError::new(INVALID_REQUEST, what));
         }
     };
-    check_message(&message).map_err(|error| LineError { id, ..error })
+    checked.map_err(|error| LineError {
+        id: text.clone(),
+        ..error
+    })?;
+    let passes = id.is_i64() || id.as_str().is_some_and(|id| !id.starts_with(ID_PREFIX));
+    if !passes {
+        *id = Value::String(format!("{ID_PREFIX}{text}"));
+    }
+    // Written anew: of two members of one name the last counts, and the protocol sees one.
+    Ok(Some(Value::Object(message).to_string()))
+}
+
+/// How the last `id` of a line that is a JSON object is written.
+fn text_of_id(line: &[u8]) -> Option<String> {
+    let line = std::str::from_utf8(line).ok()?;
+    let mut rest = line.trim_start().strip_prefix('{')?;
+    let mut found = None;
+    loop {
+        let key = rest.trim_start();
+        let key = key.strip_prefix(',').unwrap_or(key);
+        let Some((name, after)) = split_value::<String>(key) else {
+            return found;
+        };
+        let value = after.trim_start().strip_prefix(':')?;
+        let (_, after) = split_value::<IgnoredAny>(value)?;
+        if name == "id" {
+            found = Some(value[..value.len() - after.len()].trim().to_owned());
+        }
+        rest = after;
+    }
+}
+
+/// The JSON value that a text begins with, and what follows it.
+fn split_value<'t, T: Deserialize<'t>>(text: &'t str) -> Option<(T, &'t str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    let value = values.next()?.ok()?;
+    Some((value, &text[values.byte_offset()..]))
+}
+
+/// An answer of the protocol, with the id of the request as the client wrote it; none
+/// where it has that.
+fn restore_id(answer: &[u8]) -> Option<String> {
+    let prefix = ID_PREFIX.as_bytes();
+    answer
+        .windows(prefix.len())
+        .find(|bytes| *bytes == prefix)?;
+    let mut answer: Map<String, Value> = serde_json::from_slice(answer).ok()?;
+    let id = answer.get("id")?.as_str()?.strip_prefix(ID_PREFIX)?;
+    let id = id.to_owned();
+    answer.shift_remove("id");
+    let rest = Value::Object(answer).to_string();
+    Some(format!("{{\"id\":{id},{}\n", rest.strip_prefix('{')?))
 }
 
 fn check_message(message: &Map<String, Value>) -> Result<(), LineError> {
@@ -99,8 +174,6 @@ fn check_message(message: &Map<String, Value>) -> Result<(), LineError> {
     let method = match message.get("method") {
         Some(Value::String(method)) => method,
         Some(_) => return invalid("`method` is a string"),
-        // The answer to a request of the server.
-        None if message.contains_key("result") || message.contains_key("error") => return Ok(()),
         None => return invalid("a request has a `method`"),
     };
     let params = match message.get("params") {
@@ -196,18 +269,19 @@ async fn pass_messages(
 ) {
     let mut line = Vec::new();
     while let Ok(Some(is_too_long)) = read_line(&mut input, &mut line).await {
-        let error = if is_too_long {
+        let message = if is_too_long {
             let what = format!("a line has at most {LINE_BYTES_MAX} bytes");
             Err(LineError::new(INVALID_REQUEST, what))
         } else if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         } else {
-            check_line(&line)
+            read_message(&line)
         };
-        let done = match error {
-            Ok(()) => {
-                line.push(b'\n');
-                passed.write_all(&line).await.is_ok()
+        let done = match message {
+            Ok(None) => true,
+            Ok(Some(message)) => {
+                let message = format!("{message}\n");
+                passed.write_all(message.as_bytes()).await.is_ok()
             }
             Err(error) => write_line(&output, error.to_line().as_bytes()).await,
         };
@@ -221,7 +295,9 @@ async fn copy_answers(answers: DuplexStream, output: Arc<Mutex<impl AsyncWrite +
     let mut answers = BufReader::new(answers);
     let mut line = Vec::new();
     while let Ok(1..) = answers.read_until(b'\n', &mut line).await {
-        if !write_line(&output, &line).await {
+        let restored = restore_id(&line);
+        let answer = restored.as_ref().map_or(&line[..], String::as_bytes);
+        if !write_line(&output, answer).await {
             return;
         }
         line.clear();
@@ -239,28 +315,25 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, code: Option<i32>, id: &Value) {
-        let error = check_line(line.as_bytes()).err();
-        assert_eq!(error.as_ref().map(|error| error.code), code, "{line}");
-        let found = error.map_or(Value::Null, |error| error.id);
-        assert_eq!(found, *id, "{line}");
+    fn check(line: &str, code: i32, id: &str) {
+        let error = read_message(line.as_bytes()).expect_err(line);
+        assert_eq!((error.code, &*error.id), (code, id), "{line}");
     }
 
     #[test]
     fn a_line_that_is_no_message_has_the_code_of_the_protocol() {
-        let null = Value::Null;
-        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, None, &null);
-        check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, None, &null);
-        check(r#"{"jsonrpc": "2.0", "id": 1, "meth"#, Some(-32_700), &null);
-        check("no json", Some(-32_700), &null);
-        check("[1]", Some(-32_600), &null);
-        check("7", Some(-32_600), &null);
-        check(r#"{"id":1,"method":"ping"}"#, Some(-32_600), &json!(1));
-        check(r#"{"jsonrpc":"2.0","id":"a"}"#, Some(-32_600), &json!("a"));
+        check(r#"{"jsonrpc": "2.0", "id": 1, "meth"#, -32_700, "null");
+        check("no json", -32_700, "null");
+        check("[1]", -32_600, "null");
+        check("7", -32_600, "null");
+        check(r#"{"id":1,"method":"ping"}"#, -32_600, "1");
+        check(r#"{"id":1.50,"method":"ping"}"#, -32_600, "1.50");
+        check(r#"{"jsonrpc":"2.0","id":"a"}"#, -32_600, r#""a""#);
+        check(r#"{"jsonrpc":"2.0","method":7}"#, -32_600, "null");
         check(
             r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
-            Some(-32_600),
-            &null,
+            -32_600,
+            "null",
         );
         for params in [
             "[1]",
@@ -270,7 +343,48 @@ mod tests {
         ] {
             let line =
                 format!(r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{params}}}"#);
-            check(&line, Some(-32_602), &json!(3));
+            check(&line, -32_602, "3");
+        }
+    }
+
+    #[test]
+    fn an_id_comes_back_as_it_was_written() {
+        for id in [
+            "1",
+            "-7",
+            "1.50",
+            "1e2",
+            "-0",
+            "9223372036854775808",
+            "123456789012345678901234567890",
+            "null",
+            r#""a""#,
+            r#""piton-id:7""#,
+        ] {
+            let line = format!(
+                r#" {{ "a": {{"id": 9}}, "id": 8, "\u0069d" : {id} , "jsonrpc":"2.0","method":"ping"}} "#
+            );
+            let message = read_message(line.as_bytes()).expect(id).expect(id);
+            let message: Value = serde_json::from_str(&message).expect("it is JSON");
+            let passed = &message["id"];
+            assert!(passed.is_string() || passed.is_i64(), "{message}");
+            let answer = json!({ "jsonrpc": "2.0", "id": passed, "result": {} }).to_string();
+            let answer = restore_id(answer.as_bytes()).unwrap_or(answer);
+            assert!(answer.contains(&format!(r#""id":{id},"#)), "{answer}");
+            assert!(serde_json::from_str::<Value>(&answer).is_ok(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn answers_of_the_client_and_notifications_are_not_answered() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#,
+            r#"{"jsonrpc":"2.0","id":[1],"result":{}}"#,
+            r#"{"id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":[1]}"#,
+        ] {
+            assert_eq!(read_message(line.as_bytes()), Ok(None), "{line}");
         }
     }
 }

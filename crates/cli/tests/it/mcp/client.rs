@@ -31,7 +31,7 @@ impl Era {
     pub(crate) const BOTH: [Self; 2] = [Self::Stateless, Self::Handshake];
 
     /// The parameters of a request of this era.
-    fn params(self, params: Value) -> Value {
+    pub(crate) fn params(self, params: Value) -> Value {
         let mut params = params;
         if self == Self::Stateless {
             params["_meta"] = json!({
@@ -130,13 +130,18 @@ impl Server {
         stdin.flush().expect("somebody reads");
     }
 
+    /// The next line, as it was written.
+    #[track_caller]
+    pub(crate) fn next_line(&self) -> String {
+        self.lines
+            .recv_timeout(PATIENCE)
+            .expect("there is an answer")
+    }
+
     /// The next line; it must be of the protocol.
     #[track_caller]
     pub(crate) fn next(&self) -> Value {
-        let line = self
-            .lines
-            .recv_timeout(PATIENCE)
-            .expect("there is an answer");
+        let line = self.next_line();
         let value: Value =
             serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
         assert_eq!(value["jsonrpc"], "2.0", "{line}");
