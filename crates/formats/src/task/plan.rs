@@ -10,7 +10,7 @@ use piton_core::{ItemRow, ItemState, Node, RunId, TreePosition};
 use serde::{Deserialize, Serialize};
 
 use super::dialect::WorkOrder;
-use super::{Criterion, Dialect, FrontMatter, TaskFile};
+use super::{Criterion, Dialect, FrontMatter, TaskFile, find_given_id};
 use crate::native::{pack, unpack};
 use crate::plan_file::{gate_of_commands, plan_of_items, planned_item};
 use crate::tree::Span;
@@ -171,7 +171,9 @@ fn title_of_task(task: &TaskFile, source: &str) -> String {
 /// The words of the criterion that an item keeps, without the id that it is called by.
 pub(crate) fn words_of_native(native: &Native) -> Option<String> {
     let kept: StoredCriterion = unpack(Some(native), FACE)?;
-    let rest = kept.text.strip_prefix(&kept.id);
+    // An id that was made of the text is no part of it that stands for itself.
+    let is_given = find_given_id(&kept.text).is_some_and(|id| id.eq_ignore_ascii_case(&kept.id));
+    let rest = kept.text.strip_prefix(&kept.id).filter(|_| is_given);
     let rest = rest.map(|rest| rest.trim_start_matches(['.', ':', ' ', '\t']));
     let words = rest.filter(|words| !words.is_empty());
     Some(words.map_or(kept.text.clone(), str::to_owned))
