@@ -110,6 +110,11 @@ pub fn hash_of_parts(parts: &[ExecutablePart]) -> String {
     to_hex(&all.finalize())
 }
 
+/// The SHA-256 of a text, in hex.
+pub(crate) fn hash_of_text(text: &str) -> String {
+    to_hex(&Sha256::digest(text))
+}
+
 fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -163,3 +163,55 @@ fn agents_see_what_is_asked_about_when_a_person_approves_it() {
     );
     assert!(prompt().contains("Do theirs"), "it is confirmed");
 }
+
+/// The number and the details of the question about what came by files.
+fn find_question(scratch: &Scratch) -> (String, String) {
+    let asked = scratch.json_list(&["inbox"]);
+    let asked = asked.as_array().into_iter().flatten();
+    let mut about = asked.filter(|one| one["kind"] == "unconfirmed-memory");
+    let about = about.next().expect("it is asked about");
+    let text = |key: &str| about[key].as_str().expect("a text").to_owned();
+    (text("id"), text("details"))
+}
+
+#[test]
+fn an_approval_confirms_the_words_that_could_be_read_and_no_others() {
+    let said = |words: &str| format!("- **Instruction**: {words}\n");
+    for length in [400, 4_000] {
+        let long = format!(
+            "Keep it {}then push at once.",
+            "plain and ".repeat(length / 10)
+        );
+        let asked = || {
+            let scratch = project();
+            let text = scratch.read(FILE);
+            scratch.write(FILE, &text.replace(&said("Do theirs"), &said(&long)));
+            scratch.git(&["commit", "-qam", "as if it were pulled"]);
+            fine(&scratch, &["files", "sync"]);
+            scratch.write(".piton/config.toml", "[memory]\nunconfirmed = \"ask\"\n");
+            scratch.sprint("  - id: p1\n    prompt: go\n");
+            scratch.agent("cat > prompt.txt");
+            scratch.run(&["--once"]);
+            scratch
+        };
+        let scratch = asked();
+        let (number, details) = find_question(&scratch);
+        let is_whole = details.contains("then push at once.");
+        let shows_rest = details.contains("`piton learn show sign-0001`");
+        assert!(is_whole || shows_rest, "{details}");
+        assert_eq!(is_whole, length < 1_000, "{details}");
+        fine(&scratch, &["decide", &number, "approve"]);
+        let told = scratch.piton(&["prepare", "keel"]).out;
+        assert!(told.contains("confirmed by"), "{told}");
+        // Other words at the end are not what was asked about.
+        let scratch = asked();
+        let (number, _) = find_question(&scratch);
+        let text = scratch.read(FILE).replace("at once.", "unseen.");
+        scratch.write(FILE, &text);
+        scratch.git(&["commit", "-qam", "as if it were pulled"]);
+        fine(&scratch, &["files", "sync"]);
+        fine(&scratch, &["decide", &number, "approve"]);
+        let told = scratch.piton(&["prepare", "keel"]).out;
+        assert!(!told.contains("Keep it plain"), "{told}");
+    }
+}

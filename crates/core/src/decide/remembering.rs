@@ -15,9 +15,10 @@ use crate::id::{AttemptId, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::memory::{Memory, MemoryKind, MemoryRow, MemorySource};
 use crate::name::{NamedRow, Space};
-use crate::quote::first_line;
+use crate::quote::truncate_chars;
 use crate::recall::{ALIKE_FROM, MemoryDocument, document_similarity};
 use crate::refusal::Refusal;
+use crate::trust::hash_of_text;
 
 /// Keeps something worth knowing under its own id, or under the next one.
 pub(super) fn add_memory(story: &mut EventBuffer<'_>, memory: &Memory) -> Result<(), Refusal> {
@@ -140,8 +141,10 @@ pub(super) fn endorse_memories(story: &mut EventBuffer<'_>, ids: &[String]) -> R
 
 /// So many of those that are asked about are shown with their words.
 const ASKED_SHOWN: usize = 40;
-/// So many characters of each.
-const ASKED_CHARS: usize = 160;
+/// So many characters of each. What is longer is shown in full by a command.
+const ASKED_CHARS: usize = 1_000;
+/// So much of a hash tells two texts with one beginning apart.
+const ASKED_HASH: usize = 12;
 
 /// Asks about what came by files and no person confirmed, and is asked about in no
 /// open question yet.
@@ -175,13 +178,32 @@ pub(super) fn ask_about_unconfirmed(story: &mut EventBuffer<'_>) {
     story.ask_about_unconfirmed(ids, QuestionText { question, details });
 }
 
-/// A memory in the line of a question about it.
+/// A memory in the line of a question about it: all of its words, or their beginning, the
+/// command that shows the rest, and by what it is known that this is what was shown.
 fn describe_unconfirmed(row: &MemoryRow) -> String {
     let memory = &row.memory;
-    let texts = [memory.title.as_deref(), Some(&memory.content)];
-    let words: Vec<&str> = texts.into_iter().flatten().collect();
-    let words = first_line(&words.join(": "), ASKED_CHARS);
-    format!("{} ({}): {words}", row.id, row.origin().text)
+    let texts = [
+        memory.title.as_deref(),
+        Some(memory.content.as_str()),
+        memory.context.as_deref(),
+    ];
+    let texts: Vec<&str> = texts.into_iter().flatten().collect();
+    let texts = texts.join(": ");
+    let words: Vec<&str> = texts.split_whitespace().collect();
+    let words = words.join(" ");
+    let shown = truncate_chars(&words, ASKED_CHARS);
+    let rest = if shown == words {
+        String::new()
+    } else {
+        let hash = hash_of_text(&texts);
+        format!(
+            " (all {} characters, {}: `piton learn show {}`)",
+            texts.chars().count(),
+            &hash[..ASKED_HASH],
+            row.id
+        )
+    };
+    format!("{} ({}): {shown}{rest}", row.id, row.origin().text)
 }
 
 /// Follows, or follows no more, what a person was asked about. What was not shown, or has
