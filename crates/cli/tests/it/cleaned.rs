@@ -364,6 +364,35 @@ fn of_two_journals_neither_counts_without_a_word() {
     assert!(events(&scratch).contains("long ago"));
 }
 
+/// Whether the main work tree's journal lies in git's folder or in `.piton/`.
+#[test]
+fn a_journal_in_a_linked_worktree_beside_that_of_the_project_is_named() {
+    for scratch in [Scratch::new(), begun_by_an_older_piton()] {
+        fine(&record(&scratch, "here"));
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", "begin"]);
+        scratch.git(&["worktree", "add", "-q", "tree"]);
+        let other = begun_by_an_older_piton();
+        let copied = std::process::Command::new("cp")
+            .arg("-a")
+            .arg(other.path().join(".piton"))
+            .arg(scratch.path().join("tree"))
+            .status();
+        assert!(copied.expect("cp is installed").success());
+        for typed in [&["status"][..], &["journal", "export"]] {
+            let said = Said::of(
+                &scratch
+                    .command_in("tree", typed)
+                    .output()
+                    .expect("it starts"),
+            );
+            assert_eq!(said.exit, 6, "{typed:?}: {}{}", said.out, said.err);
+            assert!(said.err.contains("[store.two_journals]"), "{}", said.err);
+            assert!(said.err.contains("tree/.piton/journal.db"), "{}", said.err);
+            fine(&scratch.piton(typed));
+        }
+    }
+}
+
 #[test]
 fn the_loss_of_a_journal_is_told_and_no_empty_one_is_begun_beside() {
     let scratch = begun_by_an_older_piton();

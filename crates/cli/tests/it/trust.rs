@@ -790,12 +790,8 @@ fn reading_runs_nothing_and_asks_nothing() {
     assert!(!stranger.scratch.has(".piton/journal.db") && !stranger.register().exists());
 }
 
-#[test]
-fn a_journal_that_git_tracks_is_not_ones_own() {
-    let stranger = with_check();
-    // The stranger ran the plan, and committed the journal that says so.
-    stranger.ran(&stranger.run(&["--trust", "--recompile"]));
-    // As an older piton kept it.
+/// Commits the journal, in the work tree as an older piton kept it.
+fn track_journal(stranger: &Stranger) {
     let (home, tree) = (
         stranger.scratch.home(),
         stranger.scratch.path().join(".piton"),
@@ -805,12 +801,17 @@ fn a_journal_that_git_tracks_is_not_ones_own() {
         std::fs::rename(entry.path(), tree.join(entry.file_name())).expect("moved");
     }
     std::fs::remove_dir(&home).expect("empty");
-    stranger
-        .scratch
-        .git(&["add", "--force", ".piton/journal.db"]);
-    stranger
-        .scratch
-        .git(&["commit", "--quiet", "--all", "--message=journal"]);
+    let git = |args: &[&str]| stranger.scratch.git(args);
+    git(&["add", "--force", ".piton/journal.db"]);
+    git(&["commit", "--quiet", "--all", "--message=journal"]);
+}
+
+#[test]
+fn a_journal_that_git_tracks_is_not_ones_own() {
+    let stranger = with_check();
+    // The stranger ran the plan, and committed the journal that says so.
+    stranger.ran(&stranger.run(&["--trust", "--recompile"]));
+    track_journal(&stranger);
     // Another user clones that.
     std::thread::sleep(std::time::Duration::from_millis(2_500));
     let stranger = Stranger {
@@ -1006,4 +1007,162 @@ fn a_person_at_a_terminal_is_asked_once() {
     assert!(!stranger.has_run());
     let said = typed("y").expect("it is there");
     assert!(stranger.has_run(), "{}{}", said.out, said.err);
+}
+
+#[test]
+fn what_two_plans_ask_stands_side_by_side() {
+    let stranger = with_check();
+    let other = list(&format!("{}; true", stranger.touch()));
+    stranger.scratch.write("other/prd.json", &other);
+    stranger.commit();
+    let run = |plan: &str| stranger.piton(&[&["run", plan], AGENT].concat());
+    for _ in 0..2 {
+        stranger.is_refused(&run("prd.json"));
+        stranger.is_refused(&run("other/prd.json"));
+        assert_eq!(stranger.asked().len(), 2);
+    }
+    // What changed in one of them replaces the question of that one.
+    let changed = list(&format!("{}; false", stranger.touch()));
+    stranger.scratch.write("other/prd.json", &changed);
+    stranger.is_refused(&run("other/prd.json"));
+    let asked = stranger.asked();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert_eq!(stranger.piton(&["trust", "prd.json"]).exit, 0);
+    assert_eq!(stranger.asked(), asked[1..]);
+    let said = stranger.piton(&[&["run", "other/prd.json", "--trust"], AGENT].concat());
+    stranger.ran(&said);
+    assert!(stranger.asked().is_empty());
+}
+
+#[test]
+fn a_hash_that_a_script_gives_holds_for_notifications_and_for_clean() {
+    let stranger = Stranger::new();
+    let settings = format!(
+        "[notify]\ncommand = '{}'\n[workspace]\nteardown = 'touch $PITON_PROJECT/torn-down'\n",
+        stranger.touch()
+    );
+    config(&stranger, &settings);
+    stranger
+        .scratch
+        .agent(r#"echo '{"status": "needs-human", "humanNeeded": {"reason": "which port?"}}'"#);
+    stranger.commit();
+    let hash = |args: &[&str]| {
+        let shown = stranger.shown(args);
+        shown["hash"].as_str().expect("a hash").to_owned()
+    };
+    let said = stranger.piton_with(&hash(&["demo"]), RUN);
+    assert!(said.err.contains("which port?"), "{}", said.err);
+    stranger.ran(&said);
+    let said = stranger.piton_with(&hash(&[]), &["inbox", "ask", "is it safe?"]);
+    stranger.ran(&said);
+    let said = stranger.piton_with(&"0".repeat(64), &["inbox", "ask", "is it so?"]);
+    assert!(!stranger.has_run(), "{}", said.err);
+    // Lanes are removed with what the configuration says.
+    stranger.scratch.write("prd.json", &list("true"));
+    stranger
+        .scratch
+        .agent("cat >/dev/null; echo built >>built-$PITON_ITEM; git add .; git commit -qm built");
+    stranger.commit();
+    let said = stranger.run(&["--workers", "2", "--trust"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(stranger.piton(&["untrust"]).exit, 0);
+    let clean = ["plan", "clean", "prd"];
+    let said = stranger.piton_with(&"0".repeat(64), &clean);
+    assert!(!stranger.scratch.has("torn-down"), "{}", said.err);
+    let said = stranger.piton_with(&hash(&["prd"]), &clean);
+    assert!(
+        stranger.scratch.has("torn-down"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+}
+
+#[test]
+fn what_is_trusted_no_longer_is_not_started_by_a_runner_at_work() {
+    let stranger = Stranger::new();
+    // Not when it is tried before the work.
+    let check = format!("test -e built && {}", stranger.touch());
+    stranger.scratch.write("prd.json", &list(&check));
+    // As `piton untrust` does it, which an agent may not.
+    let register = stranger.register();
+    stranger.scratch.agent(&format!(
+        "cat >/dev/null; echo built >>built; sed '/check/d' {0} >{0}.new; mv {0}.new {0}",
+        register.display()
+    ));
+    stranger.commit();
+    let said = stranger.run(&["--trust"]);
+    assert!(stranger.scratch.has("built"), "{}", said.err);
+    stranger.is_refused(&said);
+    assert_eq!(stranger.asked().len(), 1);
+}
+
+#[test]
+fn a_check_that_is_edited_in_another_work_tree_is_asked_about() {
+    let stranger = Stranger::new();
+    let before = two("test -s built", "false");
+    stranger.scratch.write("prd.json", &before);
+    stranger.commit();
+    let said = stranger.run(&["--trust", "--once"]);
+    assert!(stranger.scratch.has("built"), "{}", said.err);
+    let scratch = &stranger.scratch;
+    scratch.git(&["worktree", "add", "--quiet", "-b", "theirs", "linked"]);
+    let theirs = before.replace("\"false\"", &format!("\"{}\"", stranger.touch()));
+    for is_committed in [false, true] {
+        scratch.write("linked/prd.json", &theirs);
+        if is_committed {
+            scratch.git(&["-C", "linked", "commit", "-qam", "theirs"]);
+        }
+        for folder in ["linked", "."] {
+            let args = run_list(&[]);
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let mut command = stranger.command(&args);
+            command.current_dir(scratch.path().join(folder));
+            let said = Said::of(&command.output().expect("piton starts"));
+            assert!(!stranger.has_run(), "{folder}: {}{}", said.out, said.err);
+        }
+    }
+    // What git brings from there is another person's here.
+    scratch.git(&["checkout", "--quiet", "--", "."]);
+    scratch.git(&["merge", "--quiet", "theirs"]);
+    let said = stranger.run(&[]);
+    assert!(!stranger.has_run(), "{}{}", said.out, said.err);
+    assert_ne!(said.exit, 0, "{}", said.err);
+}
+
+#[test]
+fn a_tracked_journal_is_refused_also_where_only_the_variable_names_it() {
+    let stranger = with_check();
+    stranger.ran(&stranger.run(&["--trust", "--recompile"]));
+    track_journal(&stranger);
+    let elsewhere = Scratch::new();
+    let nowhere = Scratch::outside_git();
+    for folder in [&elsewhere, &nowhere] {
+        for line in ["record x", "inbox ask hm", "run prd.json --agent x"] {
+            let mut command = stranger.command(&line.split(' ').collect::<Vec<_>>());
+            command
+                .current_dir(folder.path())
+                .env("PITON_PROJECT", stranger.scratch.path());
+            let said = Said::of(&command.output().expect("piton starts"));
+            assert!(said.err.contains("[store.tracked]"), "{line}: {}", said.err);
+        }
+    }
+}
+
+#[test]
+fn a_line_of_the_register_that_is_no_text_closes_nothing_else() {
+    let stranger = with_check();
+    assert_eq!(stranger.piton(&["trust", "prd.json"]).exit, 0);
+    let mut bytes = std::fs::read(stranger.register()).expect("it is there");
+    let other = r#"{"project":"/other","part":"p","at":"2026-01-01T00:00:00Z","what":"x"}"#;
+    bytes.splice(0..0, b"{\"project\": \"\xff\"}\n\xff\n".iter().copied());
+    bytes.extend(format!("{other}\n").bytes());
+    std::fs::write(stranger.register(), bytes).expect("written");
+    assert!(stranger.shown(&["prd.json"])["hash"].is_null());
+    stranger.ran(&stranger.run(&[]));
+    assert_eq!(stranger.piton(&["untrust"]).exit, 0);
+    let text = std::fs::read(stranger.register()).expect("it is there");
+    assert!(String::from_utf8_lossy(&text).contains(other), "it stays");
+    stranger.scratch.write("prd.json", &list(&stranger.touch()));
+    stranger.is_refused(&stranger.run(&["--recompile"]));
 }

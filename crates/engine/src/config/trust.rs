@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use piton_core::trust::{ExecutablePart, PartKind, hash_of_parts, without_repeats};
 
-use self::register::{Register, RegisterFault};
+use self::register::{Register, RegisterFault, RegisterStamp};
 use crate::agents::LaunchCommand;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -58,7 +58,12 @@ struct CheckState {
 
 #[derive(Default)]
 struct KnownParts {
+    /// What the register holds.
     hashes: BTreeSet<String>,
+    /// What is trusted for as long as this process works, whatever the register holds.
+    allowed: BTreeSet<String>,
+    /// The register as it was read; none before.
+    stamp: Option<RegisterStamp>,
     /// Why nothing is known, where the register cannot be used.
     fault: Option<RegisterFault>,
     /// Whether the register knows the project.
@@ -108,6 +113,9 @@ impl TrustCheck {
             return;
         };
         let mut known = self.known();
+        // Before it is read: what is written meanwhile is seen the next time.
+        known.stamp = Some(register.stamp());
+        known.hashes.clear();
         match register.read_project(&self.0.root) {
             Ok(lines) => {
                 known.has_project = !lines.is_empty();
@@ -118,20 +126,30 @@ impl TrustCheck {
         }
     }
 
+    /// Reads the register where it is another one than was read: a person may have
+    /// trusted something since, or trusts it no longer.
+    fn refresh(&self) {
+        let Some(register) = &self.0.register else {
+            return;
+        };
+        if self.known().stamp != Some(register.stamp()) {
+            self.read_register();
+        }
+    }
+
     fn is_trusted(&self, part: &ExecutablePart) -> bool {
-        self.0.register.is_none() || self.known().hashes.contains(&part.hash())
+        if self.0.register.is_none() {
+            return true;
+        }
+        let (known, hash) = (self.known(), part.hash());
+        known.hashes.contains(&hash) || known.allowed.contains(&hash)
     }
 
     /// Those of the parts that are not trusted.
     #[must_use]
     pub fn untrusted(&self, parts: Vec<ExecutablePart>) -> Vec<ExecutablePart> {
         let mut parts = without_repeats(parts);
-        parts.retain(|part| !self.is_trusted(part));
-        if parts.is_empty() {
-            return parts;
-        }
-        // A person may have trusted them while this process was at work.
-        self.read_register();
+        self.refresh();
         parts.retain(|part| !self.is_trusted(part));
         parts
     }
@@ -139,7 +157,21 @@ impl TrustCheck {
     /// Trusts parts for as long as this process works.
     pub(crate) fn allow(&self, parts: &[ExecutablePart]) {
         let hashes = parts.iter().map(ExecutablePart::hash);
-        self.known().hashes.extend(hashes);
+        self.known().allowed.extend(hashes);
+    }
+
+    /// Whether a script gave a hash.
+    pub(crate) fn has_given_hash(&self) -> bool {
+        self.0.given.is_some()
+    }
+
+    /// Trusts these parts for as long as this process works, where a script gave the hash
+    /// of those that are not trusted.
+    pub(crate) fn allow_given(&self, parts: Vec<ExecutablePart>) {
+        let parts = self.untrusted(parts);
+        if !parts.is_empty() && self.0.given == Some(hash_of_parts(&parts)) {
+            self.allow(&parts);
+        }
     }
 
     /// Trusts what a person types, also where the run takes it up without being told
@@ -163,7 +195,7 @@ impl TrustCheck {
         register
             .append(&self.0.root, parts, world.now())
             .map_err(RegisterFault::into_failure)?;
-        self.allow(parts);
+        self.read_register();
         Ok(())
     }
 
@@ -179,7 +211,7 @@ impl TrustCheck {
         let gone = register
             .forget(&self.0.root, world.now())
             .map_err(RegisterFault::into_failure)?;
-        self.known().hashes.clear();
+        *self.known() = KnownParts::default();
         Ok(gone)
     }
 
@@ -203,9 +235,11 @@ impl TrustCheck {
         let Some(register) = &self.0.register else {
             return;
         };
-        let noted = register.note_project(&self.0.root, parts, world.now());
-        if noted.is_ok() {
-            self.allow(parts);
+        if register
+            .note_project(&self.0.root, parts, world.now())
+            .is_ok()
+        {
+            self.read_register();
         }
         self.known().has_project = true;
     }
@@ -226,8 +260,7 @@ impl TrustCheck {
         if parts.is_empty() {
             return Ok(());
         }
-        let hash = hash_of_parts(&parts);
-        if self.0.given.as_ref() == Some(&hash) {
+        if self.0.given == Some(hash_of_parts(&parts)) {
             self.allow(&parts);
             return Ok(());
         }

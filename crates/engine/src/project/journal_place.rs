@@ -108,17 +108,25 @@ impl Project {
     }
 
     /// Refuses a project that has a journal in its work tree and another one in git's
-    /// folder: neither may count without a word.
+    /// folder, or in the main work tree beside this linked one: neither may count without
+    /// a word.
     ///
     /// # Errors
     ///
     /// `store.two_journals`.
     pub(super) fn check_only_journal(&self) -> Result<(), Failure> {
-        let other = match self.is_kept_by_git() {
-            true => None,
-            false => self.home_in_git().map(|home| home.join(JOURNAL)),
-        };
-        match other.filter(|other| other.is_file()) {
+        if self.is_kept_by_git() {
+            return Ok(());
+        }
+        let git = find_git(&self.root).filter(|git| git.work_tree == self.root);
+        let of_main = git
+            .filter(|git| git.root != git.work_tree)
+            .map(|git| [git.root.join(HOME), git.home]);
+        let homes = self.home_in_git().into_iter();
+        let mut others = homes
+            .chain(of_main.into_iter().flatten())
+            .map(|home| home.join(JOURNAL));
+        match others.find(|other| other.is_file()) {
             Some(other) => Err(two_journals_failure(&self.home.join(JOURNAL), &other)),
             None => Ok(()),
         }

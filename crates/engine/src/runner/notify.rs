@@ -68,13 +68,21 @@ impl SenderWaker {
     }
 }
 
+/// Of what is notified, with which command, and whether that is trusted.
+#[derive(Clone, Copy)]
+pub(crate) struct Notifying<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) config: &'a NotifyConfig,
+    pub(crate) trust: &'a TrustCheck,
+}
+
 /// Does `work`, and sends beside it what is due; at the end, what is due then.
 pub(crate) fn run_with_notifications<T>(
     world: &World,
-    project: &Project,
-    config: &NotifyConfig,
+    notifying: Notifying<'_>,
     work: impl FnOnce(&SenderWaker) -> T,
 ) -> T {
+    let config = notifying.config;
     if config.command().is_none() {
         return work(&SenderWaker(None));
     }
@@ -85,7 +93,7 @@ pub(crate) fn run_with_notifications<T>(
         stop: &stop,
     };
     std::thread::scope(|scope| {
-        scope.spawn(move || send_until_disconnected(world, project, config, &nudges, until));
+        scope.spawn(move || send_until_disconnected(world, notifying, &nudges, until));
         let nudge = SenderWaker(Some(sender));
         let result = work(&nudge);
         deadline.get_or_init(|| world.uptime() + config.timeout());
@@ -105,18 +113,18 @@ pub(crate) fn run_with_notifications<T>(
 /// Sends what is due until the nudges end, and then what is due at the end.
 fn send_until_disconnected(
     world: &World,
-    project: &Project,
-    config: &NotifyConfig,
+    notifying: Notifying<'_>,
     nudges: &Receiver<()>,
     until: SendLimits<'_>,
 ) {
     let send = || {
         // The first run of a project makes its store.
-        if let Ok(Some(session)) = Session::open_writable(world, &project.root) {
+        if let Ok(Some(session)) = Session::open_writable(world, &notifying.project.root) {
             let session = &session;
             NotificationSender {
                 session,
-                config,
+                config: notifying.config,
+                trust: notifying.trust,
                 until,
             }
             .send_due();
@@ -134,7 +142,7 @@ fn send_until_disconnected(
 }
 
 /// Sends what is due, and waits for it.
-pub(crate) fn send_due(session: &Session<'_>, config: &NotifyConfig) {
+pub(crate) fn send_due(session: &Session<'_>, config: &NotifyConfig, trust: &TrustCheck) {
     let deadline = OnceLock::from(session.world.uptime() + config.timeout());
     let until = SendLimits {
         deadline: &deadline,
@@ -143,6 +151,7 @@ pub(crate) fn send_due(session: &Session<'_>, config: &NotifyConfig) {
     NotificationSender {
         session,
         config,
+        trust,
         until,
     }
     .send_due();
@@ -161,6 +170,7 @@ struct SendLimits<'a> {
 struct NotificationSender<'a> {
     session: &'a Session<'a>,
     config: &'a NotifyConfig,
+    trust: &'a TrustCheck,
     until: SendLimits<'a>,
 }
 
@@ -175,9 +185,8 @@ impl NotificationSender<'_> {
     fn send_due(&self) {
         let command = self.config.command();
         let part = command.map(|text| ExecutablePart::new(PartKind::Notify, CONFIG, text));
-        let trust = TrustCheck::open(self.session.world, &self.session.project);
         // One that is not trusted is asked about when a run begins.
-        if let Some(Ok(command)) = part.map(|part| trust.admit_script(part))
+        if let Some(Ok(command)) = part.map(|part| self.trust.admit_script(part))
             && let Err(failure) = self.send_all(&command)
         {
             tracing::warn!(%failure, "cannot notify");

@@ -1,4 +1,5 @@
-//! What a person is asked about trust in the inbox: once for each list of commands.
+//! What a person is asked about trust in the inbox: once for each list of commands, and
+//! one question for each plan.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +15,25 @@ const QUESTION: &str = "this project would run what is not trusted here yet: ";
 /// So much of a hash tells two questions apart.
 const SHORT_HASH: usize = 12;
 
-/// Asks a person in the inbox, once; a question about another list is settled.
+/// The names by which a plan may be asked about; none stands for the plan that a command
+/// without one means.
+pub(crate) type PlanNames<'a> = [Option<&'a str>];
+
+/// What a question about a plan ends with, under this name.
+fn way_on(plan: Option<&str>) -> String {
+    let (show, trust) = (typed_trust(plan, " --show"), typed_trust(plan, ""));
+    format!("look at it with {show}, trust it with {trust}, then run again")
+}
+
+/// Asks a person in the inbox, once, about a plan, under the first of its names; a
+/// question about another list of the same plan is settled.
 ///
 /// # Errors
 ///
 /// When the store fails.
 pub(crate) fn ask_in_inbox(
     session: &Session<'_>,
-    plan: Option<&str>,
+    names: &PlanNames<'_>,
     parts: &[ExecutablePart],
 ) -> Result<(), Failure> {
     let hash = hash_of_parts(parts);
@@ -36,11 +48,8 @@ pub(crate) fn ask_in_inbox(
         .map(|part| format!("{} of {}", describe_kind(part.kind), part.source))
         .collect();
     let mut details: Vec<String> = kinds.into_iter().take(10).collect();
-    let (show, trust) = (typed_trust(plan, " --show"), typed_trust(plan, ""));
-    details.push(format!(
-        "look at it with {show}, trust it with {trust}, then run again"
-    ));
-    settle_questions(session, Some(&question))?;
+    details.push(way_on(names.first().copied().flatten()));
+    settle_questions(session, names, Some(&question))?;
     session.execute_command(&Command::AskPerson {
         run: RunId::PROJECT,
         node: None,
@@ -50,16 +59,27 @@ pub(crate) fn ask_in_inbox(
     Ok(())
 }
 
-/// Settles what is asked about trust, but for the question that is still asked.
+/// Settles what is asked about the trust of a plan, but for the question that is still
+/// asked.
 ///
 /// # Errors
 ///
 /// When the store fails.
-pub(crate) fn settle_questions(session: &Session<'_>, but: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn settle_questions(
+    session: &Session<'_>,
+    names: &PlanNames<'_>,
+    but: Option<&str>,
+) -> Result<(), Failure> {
+    let ways_on: BTreeSet<String> = names.iter().map(|name| way_on(*name)).collect();
+    let is_about_plan = |details: &str| {
+        let last = details.lines().last();
+        last.is_some_and(|last| ways_on.contains(last))
+    };
     let rows = session.load(&[Need::OpenDecisions(Some(RunId::PROJECT))])?;
     let is_answered = |row: &&DecisionRow| {
         row.kind == DecisionKind::Question
             && row.question.starts_with(QUESTION)
+            && row.details.as_deref().is_some_and(is_about_plan)
             && but != Some(row.question.as_str())
     };
     let open = rows.tables.open_decisions(RunId::PROJECT);

@@ -22,7 +22,8 @@ impl Runner<'_, '_> {
 
     /// The refusal of parts, of which a person is asked.
     pub(super) fn ask_for_trust(&self, parts: &[ExecutablePart], failure: Failure) -> Failure {
-        if let Err(fault) = ask_in_inbox(self.session, Some(&self.row.name), parts) {
+        let names = [&self.row.name, &self.row.plan.source].map(|name| Some(name.as_str()));
+        if let Err(fault) = ask_in_inbox(self.session, &names, parts) {
             tracing::warn!(%fault, "the question about trust could not be asked");
         }
         name_plan(failure, Some(&self.row.name))

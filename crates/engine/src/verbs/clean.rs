@@ -26,6 +26,7 @@ use crate::runner::run_worktrees::{self, CleanupOccasion, RemovedWorktree, Workt
 use crate::runner::{self, unmerged_work_in_lane};
 use crate::session::{Session, no_runs_failure};
 use crate::verbs::arguments::search_folder;
+use crate::verbs::trust::allow_given_parts;
 use crate::world::World;
 
 /// What was taken away of a run.
@@ -328,6 +329,7 @@ impl RunCleaner<'_> {
         let project = &self.session.project;
         let known = self.row.plan.policy.repositories.as_ref();
         let trust = TrustCheck::open(self.session.world, project);
+        allow_given_parts(self.session.world, &trust, Some(&self.row.name));
         let pool =
             Pool::open_for_run(project, config, known, &trust).map_err(runner::failure_of_lane)?;
         let mut taken = self.acquire_lanes(&pool, missing, &mut cleaned.stays)?;

@@ -18,6 +18,7 @@ use super::record::unknown_item::resolve_known_item;
 use super::{NoticeSink, create_session, display_path, sync_project_files};
 use crate::caller::held_item::own_item;
 use crate::config::Config;
+use crate::config::trust::TrustCheck;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::native_files::{self, plan_sync::describe_done_by_old_checks};
@@ -25,6 +26,7 @@ use crate::runner::notify;
 use crate::session::person_edits::trust_decided_edits;
 use crate::session::{Session, no_runs_failure};
 use crate::verbs::arguments::{non_blank, require_one_line};
+use crate::verbs::trust::allow_given_parts;
 use crate::world::World;
 
 /// Everything that waits for a person.
@@ -177,7 +179,9 @@ pub fn send_due_notifications(world: &World) {
     if let Ok(Some(session)) = Session::open_writable(world, &world.cwd)
         && let Ok(config) = Config::load(&session.project)
     {
-        notify::send_due(&session, &config.notify);
+        let trust = TrustCheck::open(world, &session.project);
+        allow_given_parts(world, &trust, None);
+        notify::send_due(&session, &config.notify, &trust);
     }
 }
 

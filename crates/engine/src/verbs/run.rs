@@ -166,7 +166,12 @@ pub fn run(
     if let Some(typed) = &request.agent {
         trust.trust_typed(world, trust::typed_agent(typed));
     }
-    let worked = notify::run_with_notifications(world, &target.project, &config.notify, |nudge| {
+    let notifying = notify::Notifying {
+        project: &target.project,
+        config: &config.notify,
+        trust: &trust,
+    };
+    let worked = notify::run_with_notifications(world, notifying, |nudge| {
         work_on_plan(world, &asked, &mut |notice| {
             nudge.wake_if_news(&notice);
             tell(notice);
@@ -202,7 +207,7 @@ fn work_on_plan(
     let mut prepared = prepare_run(world, request, target, tell)?;
     if request.join {
         let parts = parts_to_execute(world, asked, &prepared, None)?;
-        require_trust(world, asked, parts, tell)?;
+        require_trust(world, asked, (&prepared, parts), tell)?;
         return join_run(world, asked, &prepared, tell);
     }
     if prepared.is_new_to_piton(&target.project) {
@@ -221,7 +226,7 @@ fn work_on_plan(
     if matches!(prepared, PreparedRun::Fresh(_)) {
         // Before there is a store: a question is what makes one then.
         let parts = parts_to_execute(world, asked, &prepared, None)?;
-        require_trust(world, asked, parts, tell)?;
+        require_trust(world, asked, (&prepared, parts), tell)?;
     }
     let mut session = Session::open_or_create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
@@ -262,8 +267,8 @@ fn work_under_lock(
     let items = session.load(&[Need::Run(run), Need::Tree(run)])?.tables;
     refuse_contradiction(&items, run)?;
     let parts = parts_to_execute(world, asked, &prepared, Some(&items))?;
-    require_trust(world, asked, parts, tell)?;
-    settle_questions(session, None)?;
+    require_trust(world, asked, (&prepared, parts), tell)?;
+    settle_questions(session, &names_of_plan(asked, &prepared), None)?;
     let worktree = prepared.worktree_order(&session.project, request, Some(&items))?;
     drop(items);
     check_program_in_worktree(worktree.as_ref(), request, &*agent.program)?;
@@ -370,11 +375,21 @@ fn parts_to_execute(
     Ok(parts)
 }
 
+/// The names by which a plan may be asked about.
+fn names_of_plan<'a>(
+    asked: &'a RequestContext<'_>,
+    prepared: &'a PreparedRun,
+) -> [Option<&'a str>; 4] {
+    let typed = asked.remembered.request.plan.as_deref();
+    let (name, source) = (prepared.name(), prepared.plan_key().source);
+    [typed, Some(name), Some(source), None]
+}
+
 /// Refuses to start anything of a run in which something is not trusted.
 fn require_trust(
     world: &World,
     asked: &RequestContext<'_>,
-    parts: Vec<ExecutablePart>,
+    (prepared, parts): (&PreparedRun, Vec<ExecutablePart>),
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
     let request = asked.remembered.request.trust;
@@ -383,10 +398,18 @@ fn require_trust(
         let project = asked.target.project.clone();
         let session =
             Session::open_or_create(world, project, &mut |text| tell(Notice::Said(text)))?;
-        ask_in_inbox(&session, plan, parts)
+        ask_in_inbox(&session, &names_of_plan(asked, prepared), parts)
     };
     let required = asked.trust.require(world, parts, request, ask);
     required.map_err(|failure| trust::name_plan(failure, plan))
+}
+
+/// What would be executed and is not trusted.
+pub(crate) struct UntrustedParts {
+    pub(crate) project: Project,
+    pub(crate) parts: Vec<ExecutablePart>,
+    /// The names of the plans that are meant.
+    pub(crate) plans: Vec<Option<String>>,
 }
 
 /// What a run of a plan would execute and is not trusted. Writes nothing.
@@ -397,7 +420,7 @@ fn require_trust(
 pub(crate) fn untrusted_parts(
     world: &World,
     request: &RunRequest,
-) -> Result<(Project, Vec<ExecutablePart>), Failure> {
+) -> Result<UntrustedParts, Failure> {
     let target = resolve_worktree_copy(world, find_target(world, request)?, &mut |_| {})?;
     let config = Config::load(&target.project)?;
     let remembered = remembered_flags::fill_in_flags(world, request, &target)?;
@@ -413,7 +436,12 @@ pub(crate) fn untrusted_parts(
     };
     let prepared = prepare_run(world, &remembered.request, &target, &mut |_| {})?;
     let parts = parts_to_execute(world, &asked, &prepared, None)?;
-    Ok((target.project.clone(), trust.untrusted(parts)))
+    let plans = names_of_plan(&asked, &prepared).map(|name| name.map(str::to_owned));
+    Ok(UntrustedParts {
+        project: target.project.clone(),
+        parts: trust.untrusted(parts),
+        plans: plans.into(),
+    })
 }
 
 /// The agent that a run is worked on with.

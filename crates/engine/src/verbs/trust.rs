@@ -5,7 +5,7 @@ use piton_core::redact::Redactor;
 use piton_core::trust::{ExecutablePart, PartKind, hash_of_parts, parts_of_run};
 use serde::Serialize;
 
-use super::run::{RunRequest, untrusted_parts};
+use super::run::{RunRequest, UntrustedParts, untrusted_parts};
 use crate::config::Config;
 use crate::config::trust::{self, TrustCheck};
 use crate::failure::Failure;
@@ -90,8 +90,8 @@ crate::name_schema!(UntrustReport, "piton.untrust/1");
 ///
 /// When the plan that is named, the configuration or the store cannot be read.
 pub fn survey(world: &World, request: &RunRequest) -> Result<TrustReport, Failure> {
-    let (project, parts) = collect_parts(world, request)?;
-    Ok(report(world, &project, &parts))
+    let found = collect_parts(world, request)?;
+    Ok(report(world, &found.project, &found.parts))
 }
 
 /// Trusts what [`survey`] shows.
@@ -100,10 +100,15 @@ pub fn survey(world: &World, request: &RunRequest) -> Result<TrustReport, Failur
 ///
 /// As [`survey`]; `trust.register` when it cannot be kept.
 pub fn trust(world: &World, request: &RunRequest) -> Result<TrustReport, Failure> {
-    let (project, parts) = collect_parts(world, request)?;
+    let UntrustedParts {
+        project,
+        parts,
+        plans,
+    } = collect_parts(world, request)?;
     TrustCheck::open(world, &project).store(world, &parts)?;
     if let Some(session) = Session::open_writable(world, &project.root)? {
-        settle_questions(&session, None)?;
+        let plans: Vec<Option<&str>> = plans.iter().map(Option::as_deref).collect();
+        settle_questions(&session, &plans, None)?;
     }
     Ok(TrustReport {
         done: true,
@@ -121,7 +126,7 @@ pub fn trust_shown(
     request: &RunRequest,
     shown: Option<&str>,
 ) -> Result<(), Failure> {
-    let (project, parts) = collect_parts(world, request)?;
+    let UntrustedParts { project, parts, .. } = collect_parts(world, request)?;
     if shown != Some(hash_of_parts(&parts).as_str()) {
         let what = "the commands of this project changed while you looked at them";
         return Err(Failure::new("trust.needed", what)
@@ -144,6 +149,22 @@ pub fn untrust(world: &World) -> Result<UntrustReport, Failure> {
     })
 }
 
+/// Trusts what [`survey`] shows, for as long as this process works, where a script gave
+/// the hash of that.
+pub(crate) fn allow_given_parts(world: &World, trust: &TrustCheck, plan: Option<&str>) {
+    if !trust.has_given_hash() {
+        return;
+    }
+    let request = RunRequest {
+        plan: plan.map(str::to_owned),
+        ..RunRequest::default()
+    };
+    // What cannot be read is not trusted.
+    if let Ok(found) = collect_parts(world, &request) {
+        trust.allow_given(found.parts);
+    }
+}
+
 fn report(world: &World, project: &Project, parts: &[ExecutablePart]) -> TrustReport {
     let redactor = world.redactor();
     TrustReport {
@@ -157,10 +178,7 @@ fn report(world: &World, project: &Project, parts: &[ExecutablePart]) -> TrustRe
     }
 }
 
-fn collect_parts(
-    world: &World,
-    request: &RunRequest,
-) -> Result<(Project, Vec<ExecutablePart>), Failure> {
+fn collect_parts(world: &World, request: &RunRequest) -> Result<UntrustedParts, Failure> {
     match untrusted_parts(world, request) {
         Ok(found) => Ok(found),
         // No plan is meant: what the project executes whatever it runs.
@@ -169,17 +187,23 @@ fn collect_parts(
     }
 }
 
-fn parts_of_project(world: &World) -> Result<(Project, Vec<ExecutablePart>), Failure> {
+fn parts_of_project(world: &World) -> Result<UntrustedParts, Failure> {
     let project = Project::find(world, &world.cwd);
     let config = Config::load(&project)?;
     let mut parts = trust::config_parts(&config, config.agent.use_.as_deref());
+    let mut plans = vec![None];
     if let Some(session) = Session::open_read_only(world, &project.root)? {
         let runs = session.runs()?;
         for row in open_runs(&runs) {
             let needs = [Need::Run(row.id), Need::Tree(row.id)];
             parts.extend(parts_of_run(&session.load(&needs)?.tables, row.id));
+            plans.extend([Some(row.name.clone()), Some(row.plan.source.clone())]);
         }
     }
     let parts = TrustCheck::open(world, &project).untrusted(parts);
-    Ok((project, parts))
+    Ok(UntrustedParts {
+        project,
+        parts,
+        plans,
+    })
 }

@@ -52,6 +52,11 @@ impl RegisterFault {
     }
 }
 
+/// By what it is seen that a register was written since: which file it is, how long, and
+/// since when. None where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RegisterStamp(Option<[i128; 5]>);
+
 /// The register of a user.
 pub(super) struct Register {
     path: PathBuf,
@@ -72,6 +77,20 @@ impl Register {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(super) fn stamp(&self) -> RegisterStamp {
+        let found = fs::metadata(&self.path).ok();
+        RegisterStamp(found.map(|found| {
+            let changed = (found.ctime(), found.ctime_nsec());
+            [
+                found.dev().into(),
+                found.ino().into(),
+                found.len().into(),
+                changed.0.into(),
+                changed.1.into(),
+            ]
+        }))
     }
 
     fn fault(&self, why: impl Into<String>) -> RegisterFault {
