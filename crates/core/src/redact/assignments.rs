@@ -10,12 +10,14 @@ use super::SecretRange;
 use super::commands::find_in_command;
 use super::names::{NameRating, is_constant, rate_name};
 use super::plain_text::{COLOUR, MARK, PlainText};
-use super::values::{ValueForm, is_secret_value, is_wordy};
+use super::values::{LOOKED_AT, ValueForm, is_placeholder, is_secret_value, is_wordy};
 
 /// A longer name is none.
 const NAME_BYTES_MAX: usize = 128;
 /// A longer value is not looked for.
 const VALUE_BYTES_MAX: usize = 8 << 10;
+/// The name of a resource is no longer than that.
+const RESOURCE_BYTES_MAX: usize = 128;
 /// A type between a name and its value is no longer than that.
 const TYPE_BYTES_MAX: usize = 48;
 /// How far behind the name of a variable the label of its value may stand.
@@ -111,7 +113,7 @@ fn find_beside_name(
     let rating = rate_name(&spelled);
     // The user of an address is no name: `https://access-token:…@host`.
     let is_user = text.bytes()[..name.start].ends_with(b"://");
-    if rating == NameRating::Plain || is_user {
+    if rating == NameRating::Plain || is_user || is_in_resource_name(text, name.start) {
         return;
     }
     let beside = NameBesideValue {
@@ -128,6 +130,18 @@ fn find_beside_name(
         None => beside.read_spoken(),
     };
     found.extend(secret.or_else(|| beside.read_labelled()));
+}
+
+/// Whether a word is a part of the name of a resource: `arn:aws:secretsmanager:…:secret:…`.
+fn is_in_resource_name(text: &PlainText<'_>, at: usize) -> bool {
+    if at == 0 || text.byte(at - 1) != b':' {
+        return false;
+    }
+    let before = text.bytes()[..at].iter().rev().take(RESOURCE_BYTES_MAX);
+    let length = before
+        .take_while(|byte| is_word(**byte) || matches!(**byte, b':' | b'-' | b'/'))
+        .count();
+    text.bytes()[at - length..at].starts_with(b"arn:")
 }
 
 /// What joins the name to its value, and where that begins.
@@ -207,13 +221,26 @@ fn read_value_at(text: &PlainText<'_>, at: usize) -> Option<FoundValue> {
             form: ValueForm::Quoted,
         });
     }
-    let range = at..end_of_bare(text, at);
+    // `auth=("ada", "…")`
+    if text.byte(at) == b'(' && is_quote(text.byte(at + 1)) {
+        let behind = end_of_quoted(text, at + 1) + 1;
+        let comma = text.bytes()[behind.min(text.bytes().len())..].starts_with(b",");
+        let second = skip_blanks(text, behind + 1);
+        if comma && is_quote(text.byte(second)) {
+            return Some(FoundValue {
+                range: second + 1..end_of_quoted(text, second),
+                form: ValueForm::Quoted,
+            });
+        }
+    }
+    let range = at..end_of_beginning(text, at);
     // `SecretString::from("…")`
     let bytes = &text.bytes()[range.clone()];
     if bytes.last() == Some(&b'(') && is_quote(text.byte(range.end)) {
         let end = end_of_quoted(text, range.end);
         let range = range.end + 1..end;
-        let is_random = !is_wordy(&text.text(range.clone()));
+        let argument = text.text(range.clone());
+        let is_random = !is_wordy(&argument) && !is_placeholder(&argument);
         return is_random.then_some(FoundValue {
             range,
             form: ValueForm::Quoted,
@@ -246,10 +273,16 @@ pub(super) fn ends_string(text: &PlainText<'_>, at: usize) -> bool {
     matches!(next, b',' | b':' | b'}' | b']' | b'"' | b'\\' | 0) || next.is_ascii_whitespace()
 }
 
-/// Where a value without quotation marks ends.
-pub(super) fn end_of_bare(text: &PlainText<'_>, from: usize) -> usize {
+/// Where the beginning of a value without quotation marks ends that decides whether it is
+/// a secret. Most are none, and are read no further.
+fn end_of_beginning(text: &PlainText<'_>, from: usize) -> usize {
+    end_of_bare(text, from, LOOKED_AT + 1)
+}
+
+/// Where a value without quotation marks ends, within so many bytes.
+fn end_of_bare(text: &PlainText<'_>, from: usize, bytes_max: usize) -> usize {
     let bytes = text.bytes();
-    let last = bytes.len().min(from + VALUE_BYTES_MAX);
+    let last = bytes.len().min(from + bytes_max);
     let mut end = last;
     for at in from..last {
         let byte = bytes[at];
@@ -272,6 +305,10 @@ pub(super) fn end_of_bare(text: &PlainText<'_>, from: usize) -> usize {
             end = at;
             break;
         }
+    }
+    if end == last && last < bytes.len() {
+        // It goes on: what stands here is no end of a sentence.
+        return end;
     }
     while end > from && matches!(bytes[end - 1], b'.' | b',' | b';' | b':' | b'?' | b'\\') {
         end -= 1;
@@ -315,13 +352,25 @@ struct NameBesideValue<'t> {
 impl NameBesideValue<'_> {
     fn as_secret(&self, value: FoundValue) -> Option<SecretRange<'static>> {
         let spelled = self.text.text(value.range.clone());
-        is_secret_value(self.rating, &spelled, value.form).then_some(SecretRange {
+        is_secret_value(self.rating, &spelled, value.form).then(|| SecretRange {
             name: "assigned-secret",
-            range: value.range,
+            range: self.whole_value(value.range),
         })
     }
 
+    /// The whole of a value of which the beginning was read.
+    fn whole_value(&self, beginning: Range<usize>) -> Range<usize> {
+        if beginning.len() < LOOKED_AT || is_quote(self.text.byte(beginning.end)) {
+            return beginning;
+        }
+        let end = end_of_bare(self.text, beginning.start, VALUE_BYTES_MAX);
+        beginning.start..end.max(beginning.end)
+    }
+
     fn read_value(&self, at: usize, joint: Joint) -> Option<SecretRange<'static>> {
+        if self.leads_to_name(at) {
+            return None;
+        }
         let typed = (joint == Joint::Colon)
             .then(|| self.skip_type(at))
             .flatten();
@@ -342,6 +391,17 @@ impl NameBesideValue<'_> {
             (Joint::Equals | Joint::Colon, _) => {}
         }
         self.as_secret(value)
+    }
+
+    /// Whether the value begins with a name that says as much, and is read itself:
+    /// `token:token:…`.
+    fn leads_to_name(&self, at: usize) -> bool {
+        let bytes = self.text.bytes();
+        let name = at..end_of_name(bytes, at.min(bytes.len()));
+        (1..=NAME_BYTES_MAX).contains(&name.len())
+            && self.text.byte(name.end) == b':'
+            && self.text.byte(name.end + 1) != b':'
+            && rate_name(&self.text.text(name)) >= self.rating
     }
 
     /// Behind the type of a variable: `key: &str = "…"`.
@@ -390,24 +450,26 @@ impl NameBesideValue<'_> {
         if behind == scheme.end {
             return self.read_value(at, joint);
         }
-        let range = behind..end_of_bare(self.text, behind);
+        let range = behind..end_of_beginning(self.text, behind);
         let value = self.text.text(range.clone());
         let is_bearer = bytes[scheme].eq_ignore_ascii_case(b"bearer");
         let name = if is_bearer { "bearer" } else { "authorization" };
-        is_secret_value(NameRating::Secret, &value, ValueForm::Bare)
-            .then_some(SecretRange { name, range })
+        is_secret_value(NameRating::Secret, &value, ValueForm::Bare).then(|| SecretRange {
+            name,
+            range: self.whole_value(range),
+        })
     }
 
     /// Behind `bearer` outside of a header.
     fn read_bearer(&self) -> Option<SecretRange<'static>> {
         let at = skip_blanks(self.text, self.name.end);
-        let range = at..end_of_bare(self.text, at);
+        let range = at..end_of_beginning(self.text, at);
         let value = self.text.text(range.clone());
         let is_secret =
             at > self.name.end && is_secret_value(NameRating::Maybe, &value, ValueForm::Constant);
-        is_secret.then_some(SecretRange {
+        is_secret.then(|| SecretRange {
             name: "bearer",
-            range,
+            range: self.whole_value(range),
         })
     }
 

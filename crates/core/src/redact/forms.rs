@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use super::SecretRange;
 use super::plain_text::PlainText;
-use super::values::{is_placeholder, is_wordy};
+use super::values::{is_parted_words, is_placeholder, is_wordy};
 
 /// A name and a form.
 type FormRow = (&'static str, &'static str);
@@ -619,7 +619,8 @@ fn match_form(
     let range = begin.unwrap_or(from)..at;
     let body = body.unwrap_or(from).max(range.start)..at;
     let body = text.text(body.start..body.end.min(body.start + BODY_BYTES_MAX));
-    (!is_wordy(&body) && !is_placeholder(&body)).then_some(range)
+    let is_words = is_wordy(&body) || is_parted_words(&body);
+    (!is_words && !is_placeholder(&body)).then_some(range)
 }
 
 #[cfg(test)]

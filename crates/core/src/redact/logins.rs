@@ -58,6 +58,11 @@ fn find_in_url(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'static
         }
     }
     let end = login_end?;
+    // What follows is no host: the image of a container is named by its digest.
+    let is_digest = |kind: &&[u8]| text.bytes()[end + 1..].starts_with(kind);
+    if [b"sha256:".as_slice(), b"sha512:"].iter().any(is_digest) {
+        return None;
+    }
     let Some(colon) = first_colon else {
         let user = text.text(begin..end);
         let is_key = user.len() >= KEY_BYTES_MIN && !is_wordy(&user) && !is_placeholder(&user);
@@ -94,16 +99,29 @@ fn find_in_pgpass(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'sta
         .take(64)
         .take_while(|byte| is_host(byte))
         .count();
-    if !is_port || host == 0 {
+    // A file, its line and a time in it, as `grep -n` prints them.
+    let is_path = host < colon && bytes[colon - host - 1] == b'/';
+    if !is_port || host == 0 || is_path {
         return None;
     }
     let mut at = port.end;
+    let (mut database, mut user) = (at..at, at..at);
     for _ in 0..2 {
         let length = (text.byte(at) == b':').then(|| run(at + 1))?;
         if length == 0 {
             return None;
         }
-        at += 1 + length;
+        database = user;
+        user = at + 1..at + 1 + length;
+        at = user.end;
+    }
+    // The minute of a time is no user, and an address of the network has no database.
+    let is_group = |part: &Range<usize>| {
+        part.len() <= 4 && bytes[part.clone()].iter().all(u8::is_ascii_hexdigit)
+    };
+    let is_minute = bytes[user.clone()].iter().all(u8::is_ascii_digit);
+    if is_minute || [colon - host..colon, database, user].iter().all(is_group) {
+        return None;
     }
     if text.byte(at) != b':' {
         return None;

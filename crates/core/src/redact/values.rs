@@ -19,8 +19,15 @@ pub(super) enum ValueForm {
     Spoken,
 }
 
-/// A value is not looked at any further than that, in bytes.
-const LOOKED_AT: usize = 256;
+/// A value is not looked at any further than that, in bytes: whether it is a secret is
+/// decided by its beginning.
+pub(super) const LOOKED_AT: usize = 128;
+/// A text with blanks that short is words.
+const RANDOM_BYTES_MIN: usize = 40;
+/// What a cluster puts behind the name of an object has no more characters together, and
+/// no more of them in one part.
+const SUFFIX_BYTES_MAX: usize = 16;
+const SUFFIX_PART_BYTES_MAX: usize = 10;
 
 /// What only holds the place of a secret, wherever it stands in a value. All in lower case.
 const PLACEHOLDERS: [&str; 21] = [
@@ -156,7 +163,11 @@ pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) 
     let is_wordy = is_wordy(value);
     if has(u8::is_ascii_whitespace) {
         let is_passphrase = form == ValueForm::Quoted && rating == NameRating::Password;
-        return is_passphrase && digits > 0 && (!is_wordy || digits > 1) && !value.contains(". ");
+        return if is_passphrase {
+            digits > 0 && (!is_wordy || digits > 1) && !is_sentence(value)
+        } else {
+            rating > NameRating::Maybe && is_random_with_blanks(value)
+        };
     }
     let is_number = !has(u8::is_ascii_alphabetic)
         || value
@@ -164,6 +175,7 @@ pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) 
             .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
     match rating {
         NameRating::Plain => false,
+        NameRating::Maybe | NameRating::Secret if is_object_name(value) => false,
         NameRating::Maybe => {
             let is_name = is_uuid(value) || (is_hash(value) && form != ValueForm::Constant);
             !is_wordy && !is_number && digits > 0 && !is_name
@@ -191,6 +203,69 @@ pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) 
             digits > 0 || has(u8::is_ascii_uppercase) || form != ValueForm::Spoken
         }
     }
+}
+
+/// Whether a text in quotation marks is a sentence about a secret: words, and numbers
+/// that stand alone before the last of them. Who puts a number into a passphrase puts it
+/// at its end, or into a word.
+fn is_sentence(value: &str) -> bool {
+    let is_edge = |c: char| c.is_ascii_punctuation();
+    let words: Vec<&str> = value
+        .split_whitespace()
+        .map(|word| word.trim_matches(is_edge))
+        .collect();
+    let is_number = |word: &str| {
+        (1..=4).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_range = |word: &str| word.split(['-', '\u{2013}']).all(is_number);
+    let is_word = |word: &str| {
+        word.chars()
+            .all(|c| c.is_alphabetic() || matches!(c, '\'' | '\u{2019}' | '-' | '/'))
+    };
+    let ends_with_number = words.last().is_some_and(|word| is_range(word));
+    value.contains(". ")
+        || (words.len() > 2
+            && !ends_with_number
+            && words.iter().all(|word| is_range(word) || is_word(word)))
+}
+
+/// Whether a text with some blanks is random all the same: keys that are made of all
+/// characters that can be typed.
+fn is_random_with_blanks(value: &str) -> bool {
+    let blanks = value.bytes().filter(u8::is_ascii_whitespace).count();
+    let mut parts = value.split_whitespace().filter(|part| part.len() > 7);
+    value.len() >= RANDOM_BYTES_MIN
+        && blanks * 16 <= value.len()
+        && !value.contains("://")
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && parts.all(|part| !is_wordy(part))
+}
+
+/// Whether a value names an object of a cluster, as `api-token-7d9f8b6c5-x2x4z` does:
+/// words with little behind them that is no word.
+fn is_object_name(value: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let name = value.rsplit('/').next().unwrap_or(value);
+    let (mut words, mut suffix) = (0, 0);
+    for part in name.split('-') {
+        if part.bytes().all(|byte| byte.is_ascii_lowercase()) && is_wordy(part) {
+            words += 1;
+            continue;
+        }
+        suffix += part.len();
+        let begins_with_words = words > 0;
+        if !begins_with_words || part.is_empty() || part.len() > SUFFIX_PART_BYTES_MAX {
+            return false;
+        }
+    }
+    name.bytes().all(is_part) && name.contains('-') && suffix <= SUFFIX_BYTES_MAX
+}
+
+/// Whether a value is the name of a variable that holds a secret: `JWT_SECRET_V2`.
+fn is_name_of_variable(value: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    value.bytes().all(is_part) && value.contains('_') && digits <= 3 && names_a_secret(value)
 }
 
 /// Whether a word of a value is one that names secrets: `DB_PASSWORD1` is a variable.
@@ -233,6 +308,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || value.contains('\u{2026}')
         || PLACEHOLDERS.iter().any(|part| lower.contains(part))
         || value.chars().all(|c| Some(c) == first)
+        || is_name_of_variable(value)
         || (is_sigil && is_variable())
 }
 
@@ -250,7 +326,19 @@ fn is_plain(value: &str) -> bool {
     PLAIN_BEGINS.iter().any(|begin| lower.starts_with(begin))
         || FILE_ENDS.iter().any(|end| lower.ends_with(end))
         || lower.starts_with("-----begin")
+        || holds_digest(&lower)
         || (value.is_ascii() && value.len() > 1 && is_path())
+}
+
+/// Whether a value in lower case names what it is about by its digest: the image of a
+/// container.
+fn holds_digest(value: &str) -> bool {
+    let digest = value.split_once("@sha").map(|(_, digest)| digest);
+    let digest =
+        digest.and_then(|digest| digest.strip_prefix("256:").or(digest.strip_prefix("512:")));
+    digest.is_some_and(|digest| {
+        digest.len() >= 32 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// Whether a value without quotation marks is a part of a program: a call, a member, a type.
@@ -280,6 +368,15 @@ pub(super) fn is_uuid(value: &str) -> bool {
 fn is_hash(value: &str) -> bool {
     matches!(value.len(), 32 | 40 | 56 | 64 | 96 | 128)
         && value.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a text is words and numbers with signs between them: `container-id-170531`.
+/// Random characters mix letters with digits.
+pub(super) fn is_parted_words(text: &str) -> bool {
+    let mut parts = text.split(['-', '_', '.']).filter(|part| !part.is_empty());
+    let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase()) && is_wordy(part);
+    text.contains(['-', '_', '.'])
+        && parts.all(|part| is_word(part) || part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The letters that follow a letter within words, for each letter from `a` on:
