@@ -207,7 +207,7 @@ fn work_on_plan(
     let mut prepared = prepare_run(world, request, target, tell)?;
     if request.join {
         let parts = parts_to_execute(world, asked, &prepared, None)?;
-        require_trust(world, asked, (&prepared, parts), tell)?;
+        require_trust(world, asked, parts, tell)?;
         return join_run(world, asked, &prepared, tell);
     }
     if prepared.is_new_to_piton(&target.project) {
@@ -226,7 +226,7 @@ fn work_on_plan(
     if matches!(prepared, PreparedRun::Fresh(_)) {
         // Before there is a store: a question is what makes one then.
         let parts = parts_to_execute(world, asked, &prepared, None)?;
-        require_trust(world, asked, (&prepared, parts), tell)?;
+        require_trust(world, asked, parts, tell)?;
     }
     let mut session = Session::open_or_create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
@@ -267,7 +267,7 @@ fn work_under_lock(
     let items = session.load(&[Need::Run(run), Need::Tree(run)])?.tables;
     refuse_contradiction(&items, run)?;
     let parts = parts_to_execute(world, asked, &prepared, Some(&items))?;
-    require_trust(world, asked, (&prepared, parts), tell)?;
+    require_trust(world, asked, parts, tell)?;
     settle_questions(session, &names_of_plan(asked, &prepared), None)?;
     let worktree = prepared.worktree_order(&session.project, request, Some(&items))?;
     drop(items);
@@ -349,14 +349,20 @@ fn answer_without_work(
     }
 }
 
+/// A run, with what it would execute.
+struct PreparedParts<'a> {
+    prepared: &'a PreparedRun,
+    parts: Vec<ExecutablePart>,
+}
+
 /// What a run would execute, as things stand; `items` are its rows, where they are at
 /// hand.
-fn parts_to_execute(
+fn parts_to_execute<'a>(
     world: &World,
     asked: &RequestContext<'_>,
-    prepared: &PreparedRun,
+    prepared: &'a PreparedRun,
     items: Option<&Tables>,
-) -> Result<Vec<ExecutablePart>, Failure> {
+) -> Result<PreparedParts<'a>, Failure> {
     let agent = choose_agent(world, &asked.remembered.request, asked.config).ok();
     let mut parts = trust::config_parts(asked.config, agent.as_deref());
     match prepared {
@@ -372,7 +378,7 @@ fn parts_to_execute(
             }
         }
     }
-    Ok(parts)
+    Ok(PreparedParts { prepared, parts })
 }
 
 /// The names by which a plan may be asked about.
@@ -389,9 +395,13 @@ fn names_of_plan<'a>(
 fn require_trust(
     world: &World,
     asked: &RequestContext<'_>,
-    (prepared, parts): (&PreparedRun, Vec<ExecutablePart>),
+    parts: PreparedParts<'_>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
+    let PreparedParts {
+        prepared,
+        parts: list,
+    } = parts;
     let request = asked.remembered.request.trust;
     let plan = asked.remembered.request.plan.as_deref();
     let ask = |parts: &[ExecutablePart]| {
@@ -400,7 +410,7 @@ fn require_trust(
             Session::open_or_create(world, project, &mut |text| tell(Notice::Said(text)))?;
         ask_in_inbox(&session, &names_of_plan(asked, prepared), parts)
     };
-    let required = asked.trust.require(world, parts, request, ask);
+    let required = asked.trust.require(world, list, request, ask);
     required.map_err(|failure| trust::name_plan(failure, plan))
 }
 
@@ -435,7 +445,7 @@ pub(crate) fn untrusted_parts(
         trust: &trust,
     };
     let prepared = prepare_run(world, &remembered.request, &target, &mut |_| {})?;
-    let parts = parts_to_execute(world, &asked, &prepared, None)?;
+    let parts = parts_to_execute(world, &asked, &prepared, None)?.parts;
     let plans = names_of_plan(&asked, &prepared).map(|name| name.map(str::to_owned));
     Ok(UntrustedParts {
         project: target.project.clone(),
@@ -1709,7 +1719,7 @@ fn commands_to_execute(
     prepared: &PreparedRun,
 ) -> Result<Vec<PartView>, Failure> {
     let request = &asked.remembered.request;
-    let mut parts = parts_to_execute(world, asked, prepared, None)?;
+    let mut parts = parts_to_execute(world, asked, prepared, None)?.parts;
     if let Ok(name) = choose_agent(world, request, asked.config) {
         let order = agents::preflight_options(request.model.as_deref());
         let launch = asked.config.resolve_agent(&name)?.launch_command(&order)?;
