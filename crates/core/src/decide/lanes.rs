@@ -114,6 +114,7 @@ pub(super) fn assign_lane(
     if !is_free
         || is_own
         || is_of_other
+        || has_open_attempt(story, &item)
         || !is_open
         || is_queued
         || has_to_wait
@@ -167,6 +168,14 @@ pub(super) fn assign_lane(
         repository,
     });
     Ok(())
+}
+
+/// Whether an attempt of a runner that is gone is open at a unit or below it. The runner
+/// that holds the run settles it first; another one may have chosen the unit before it
+/// knew that anybody worked there.
+fn has_open_attempt(story: &EventBuffer<'_>, unit: &ItemRow) -> bool {
+    let mut below = story.tables.items_of_unit(unit);
+    below.any(|item| item.attempt.is_some())
 }
 
 /// How many attempts there were at a unit and below it.

@@ -7,21 +7,26 @@ use piton_core::attempt::{ProgramReport, Report};
 use piton_core::merge::MergeStep;
 use piton_core::run_loop::{Effect, Input, LaneEnd, RunLoop, RunLoopEnding, RunLoopOptions};
 use piton_core::trouble::Trouble;
-use piton_core::{Command, Outcome, Role, RunState};
+use piton_core::{Command, HolderLiveness, Outcome, Refusal, Role, RunState};
 
 use crate::merges::{in_lanes, start, step, take_lane};
 use crate::world::World;
 
-/// A phase whose check failed, in a lane of a runner that has joined.
-fn phase_to_fix() -> (World, u64, u64) {
-    let (mut world, holder) = in_lanes("p gate=3\n  s");
+/// Another runner joins the run: its token.
+fn join(world: &mut World) -> u64 {
     let run = world.run;
     world.ok(Command::JoinRun {
         run,
         owner: "another".to_owned(),
-        lock: "lock".to_owned(),
+        lock: format!("lock-{}", world.run_row().fence + 1),
     });
-    let joined = world.run_row().fence;
+    world.run_row().fence
+}
+
+/// A phase whose check failed, in a lane of a runner that has joined.
+fn phase_to_fix() -> (World, u64, u64) {
+    let (mut world, holder) = in_lanes("p gate=3\n  s");
+    let joined = join(&mut world);
     let lane = take_lane(&world, holder, "p/s", 1);
     world.ok(lane);
     world.complete(holder, "p/s");
@@ -110,4 +115,32 @@ fn the_last_runner_whose_agent_has_no_place_to_wait_at_interrupts_the_run() {
     world.ok(Command::ReleaseRun { run, token: joined });
     assert_eq!(ending(&mut world, holder), RunLoopEnding::State);
     assert_eq!(world.state(), RunState::Interrupted);
+}
+
+/// Whoever wanted the unit before it knew of that attempt would else get its lane, in
+/// which nothing can be begun.
+#[test]
+fn a_unit_is_taken_by_nobody_until_the_attempt_of_a_runner_that_is_gone_is_settled() {
+    let (mut world, gone) = in_lanes("p\n  s");
+    let (first, second) = (join(&mut world), join(&mut world));
+    let lane = take_lane(&world, gone, "p/s", 1);
+    world.ok(lane);
+    let attempt = world.begin(gone, "p/s");
+    let run = world.run;
+    world.holder = Some(HolderLiveness::Gone(gone));
+    world.ok(Command::HoldRun { run, token: first });
+    world.holder = None;
+    for token in [first, second] {
+        let early = take_lane(&world, token, "p/s", 2);
+        let refusal = world.refused(early);
+        assert!(
+            matches!(refusal, Refusal::ItemState { .. }),
+            "{token}: {refusal:?}"
+        );
+    }
+    let report = Report::with_outcome(Outcome::Interrupted);
+    world.end(first, "p/s", attempt, report);
+    let lane = take_lane(&world, second, "p/s", 2);
+    world.ok(lane);
+    world.begin(second, "p/s");
 }

@@ -142,11 +142,11 @@ fn a_run_ends_whatever_its_items_wait_for_and_whoever_changes_that() {
         let (waits, said_yes) = sim.count_waits();
         counts.set((counts.get().0 + waits, counts.get().1 + said_yes));
     });
-    assert!(
-        counts.get().0 > 0 && counts.get().1 > 0,
-        "{:?}",
-        counts.get()
-    );
+    // One seed alone may have none.
+    if seeds_of(SEEDS) >= SEEDS {
+        let (waits, said_yes) = counts.get();
+        assert!(waits > 0 && said_yes > 0, "{waits} waits, {said_yes} met");
+    }
 }
 
 /// A runner that the others had given up, and that did not know it yet, was taken for
