@@ -25,6 +25,7 @@ mod ancestors;
 mod call;
 mod child;
 mod identity;
+mod in_place;
 mod orphans;
 pub mod shell;
 mod survivors;
@@ -50,7 +51,10 @@ pub use self::call::{
     run_script,
 };
 pub use self::child::{ProcessEvent, ProcessExit, ProcessLimits, StartError, StopReason};
-pub use self::identity::{Liveness, ProcessIdentity, current_process, has_ended, liveness};
+pub use self::identity::{
+    Liveness, ProcessIdentity, current_process, has_ended, is_stopped, liveness,
+};
+pub use self::in_place::FileInPlace;
 pub use self::orphans::adopt_orphans;
 use self::shell::quote_word;
 pub use self::survivors::{

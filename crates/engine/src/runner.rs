@@ -99,6 +99,7 @@ use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync::{self, AskedFileFingerprints};
 use crate::process;
 use crate::runner::lane_pool::Pool;
+use crate::runner::run_lock::RunLock;
 use crate::session::Session;
 
 pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of_lane, unit_ref_folder};
@@ -343,8 +344,9 @@ fn take_run(
     let on_target = of_target.or_else(|| order.map(RunWorktree::planned_checkout));
     let on_target = on_target.filter(|_| in_lanes);
     let facts = runner_facts(session);
+    let lock = job.plan_lock.as_deref();
     let facts = CallerFacts {
-        holder: HolderLiveness::Excluded,
+        holder: lock.map_or(HolderLiveness::Excluded, RunLock::liveness_of_others),
         checkout: on_target.or(facts.checkout),
         ..facts
     };
@@ -364,6 +366,10 @@ fn take_run(
     };
     let started = session.commit(&start, &facts)?.events;
     failpoint::point("run.leased");
+    if let Some(Err(failure)) = lock.map(RunLock::complete_claim) {
+        interrupt_run(session, run, lease_token(&started), &failure);
+        return Err(failure);
+    }
     if let Some(order) = &job.worktree {
         let token = lease_token(&started);
         if let Err(failure) = run_worktrees::create_if_needed(order, session, run, token, tell) {

@@ -12,7 +12,7 @@ pub(crate) const AT_WORK: &str = "touch $PITON_PROJECT/.piton/at-$PITON_ITEM
 until [ -e $PITON_PROJECT/.piton/go ]; do sleep 0.05; done
 echo made >$PITON_ITEM.txt";
 
-fn at_work(scratch: &Scratch) -> usize {
+pub(crate) fn at_work(scratch: &Scratch) -> usize {
     (1..=9)
         .filter(|number| scratch.has(&format!(".piton/at-US-{number:03}")))
         .count()

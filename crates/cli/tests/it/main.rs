@@ -87,6 +87,7 @@ mod run;
 mod session;
 mod signs;
 mod states;
+mod stopped;
 mod takeover;
 mod terminal;
 mod three_ways;

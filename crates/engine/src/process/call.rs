@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use super::in_place::FileInPlace;
 use super::orphans::OWN;
 use super::watch::{self, Leftovers, WatchSpec};
 use super::{
@@ -87,6 +88,8 @@ pub struct StopHandle(Arc<Mutex<StopState>>);
 #[derive(Debug, Default)]
 struct StopState {
     asked: Option<Urgency>,
+    /// Nothing is begun once another file is in the place of this one.
+    needs: Option<FileInPlace>,
     running: Option<RunningProcess>,
 }
 
@@ -97,6 +100,16 @@ enum Urgency {
 }
 
 impl StopHandle {
+    /// A handle of calls that are begun only as long as no other file is in the place of
+    /// this one.
+    pub fn while_in_place(needs: Option<FileInPlace>) -> Self {
+        let state = StopState {
+            needs,
+            ..StopState::default()
+        };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
     /// Asks the call to end, and ends it when it does not; at once with `kill`.
     pub fn request_stop(&self, kill: bool) {
         let urgency = if kill { Urgency::Kill } else { Urgency::Ask };
@@ -108,7 +121,9 @@ impl StopHandle {
     /// How a call ends that was to be stopped before it began: nothing is started.
     fn exit_if_stopped(&self) -> Option<ProcessExit> {
         let stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        stopping.asked.map(|_| ProcessExit {
+        let needs = stopping.needs.as_ref();
+        let is_stopped = stopping.asked.is_some() || needs.is_some_and(FileInPlace::is_replaced);
+        is_stopped.then(|| ProcessExit {
             code: None,
             signal: None,
             stopped_by: Some(StopReason::Asked),

@@ -80,6 +80,7 @@ pub fn current_process() -> ProcessIdentity {
             parent: 0,
             group: 0,
             zombie: false,
+            stopped: false,
             start: 0,
         })
     })
@@ -112,6 +113,13 @@ pub fn liveness(id: &ProcessIdentity) -> Liveness {
             _ => Liveness::Dead,
         },
     }
+}
+
+/// Whether the process is there and does nothing until it is continued: it was stopped by
+/// a signal, or a debugger holds it.
+pub fn is_stopped(id: &ProcessIdentity) -> bool {
+    let row = table::find_process(id.pid).filter(|_| id.is_of_this_boot());
+    row.is_some_and(|row| row.start == id.start_time && row.stopped)
 }
 
 /// Whether the process is over, or about to be: it was killed, and the kernel

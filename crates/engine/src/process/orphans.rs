@@ -83,6 +83,7 @@ pub(super) fn spawn_child(
         parent: std::process::id(),
         group: pid,
         zombie: false,
+        stopped: false,
         start: 0,
     });
     known.first_start = known.first_start.min(row.start);

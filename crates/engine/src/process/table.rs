@@ -33,6 +33,8 @@ pub(super) struct ProcessRow {
     pub(super) group: u32,
     /// Ended, but its parent has not asked for its status yet: runs nothing.
     pub(super) zombie: bool,
+    /// Stopped by a signal or held by a debugger: runs nothing until it is continued.
+    pub(super) stopped: bool,
     /// Together with the pid names one process of this boot. See
     /// [`super::ProcessIdentity::start_time`].
     pub(super) start: u64,

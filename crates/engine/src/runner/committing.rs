@@ -90,6 +90,10 @@ impl Runner<'_, '_> {
         if branch.is_none() || !self.job.config.git.commit_progress || self.commits.commits_hang {
             return;
         }
+        // The runner that took the run commits what it writes.
+        if self.refuse_lost_lock().is_err() {
+            return;
+        }
         let files = self.committable_own_files(tell);
         if files.is_empty() {
             return;

@@ -7,22 +7,31 @@
 //! can find out that it descends from a runner, and in which work tree that
 //! process works on which run, so that two do not work in one.
 //!
+//! A holder that was stopped (Ctrl-Z) keeps its lock, and nobody can take that away. When
+//! its lease has ended as well, another runner puts a file of its own in the place of that
+//! of the lock, as soon as the run is its: see [`claim_from_stopped`]. A runner starts
+//! nothing where its file is not in place any more.
+//!
 //! A lock outlives its process for a moment: until the last copy of its
 //! descriptor is closed, which a child has between `fork` and `exec`. So a lock
 //! whose process is dead counts as free, and is waited for.
 
+use std::cell::RefCell;
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use piton_core::RunRow;
+use jiff::Timestamp;
+use piton_core::{HolderLiveness, Need, RunRow};
 use serde::{Deserialize, Serialize};
+use tempfile::TempPath;
 
 use crate::failure::{Failure, unwritable_file};
-use crate::process::{ProcessIdentity, current_process, has_ended};
+use crate::process::{FileInPlace, ProcessIdentity, current_process, has_ended, is_stopped};
 use crate::project::Project;
 use crate::project::inside::open_own_file;
+use crate::session::Session;
 use crate::world::input;
 use crate::world::input::sha256;
 
@@ -53,6 +62,8 @@ pub struct LockHolder {
 pub struct RunLock {
     file: File,
     path: PathBuf,
+    /// Where the file is that is to be put in the place of that of a stopped holder.
+    claim: RefCell<Option<TempPath>>,
 }
 
 fn lock_path(project: &Project, face: &str, source: &str) -> PathBuf {
@@ -82,19 +93,117 @@ fn acquire_at(path: &Path) -> Result<Option<RunLock>, Failure> {
     let options = options.create(true).truncate(false).write(true);
     let file = open_own_file(path, options).map_err(fault)?;
     match file.try_lock() {
+        // The file of a stopped holder, in whose place there is another one by now.
+        Ok(())
+            if FileInPlace::of_file(&file, path)
+                .map_err(fault)?
+                .is_replaced() =>
+        {
+            Ok(None)
+        }
         Ok(()) => {
-            let holder = LockHolder {
-                process: current_process(),
-                run: String::new(),
-                work_tree: PathBuf::new(),
-            };
-            write_holder(&file, &holder).map_err(fault)?;
-            let path = path.to_owned();
-            Ok(Some(RunLock { file, path }))
+            write_holder(&file, &LockHolder::of_this_process()).map_err(fault)?;
+            Ok(Some(RunLock {
+                file,
+                path: path.to_owned(),
+                claim: RefCell::default(),
+            }))
         }
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(fault(error)),
     }
+}
+
+/// A process that was stopped and has the lock on the plan of a run.
+#[derive(Clone, Debug)]
+pub struct StoppedHolder {
+    /// The process.
+    pub process: ProcessIdentity,
+    /// When the lease of whoever holds the run ends, and whether it has. None where nobody
+    /// holds it yet.
+    pub lease: Option<(Timestamp, LeaseState)>,
+}
+
+/// Whether a lease still holds, by the clock of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseState {
+    /// It does.
+    Held,
+    /// It does not.
+    Ended,
+}
+
+impl StoppedHolder {
+    /// The process that has the lock on the plan of a run, where that was stopped and no
+    /// other living process works on the run.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn find(session: &Session<'_>, row: &RunRow) -> Result<Option<Self>, Failure> {
+        let path = lock_path(&session.project, &row.plan.face, &row.plan.source);
+        let process = find_stopped_at(&path);
+        let Some(process) =
+            process.filter(|_| locks_of_living_runners(&session.project, row).is_empty())
+        else {
+            return Ok(None);
+        };
+        let rows = session.load(&[Need::Leases(row.id)])?;
+        let lease = row.holder.as_ref().map(|holder| {
+            let ends = rows.leases.get(&holder.token).copied();
+            let ends = ends.unwrap_or(Timestamp::MIN);
+            match ends > rows.now {
+                true => (ends, LeaseState::Held),
+                false => (ends, LeaseState::Ended),
+            }
+        });
+        Ok(Some(Self { process, lease }))
+    }
+
+    /// Whether the run may be taken from it.
+    #[must_use]
+    pub fn has_lost_run(&self) -> bool {
+        self.lease
+            .is_some_and(|(_, state)| state == LeaseState::Ended)
+    }
+}
+
+fn find_stopped_at(path: &Path) -> Option<ProcessIdentity> {
+    let holder = read_holder(path)?;
+    (is_stopped(&holder.process) && !is_free_at(path)).then_some(holder.process)
+}
+
+/// Makes a lock on a plan that a stopped process holds, beside its file: it gets the place
+/// of that one with [`RunLock::complete_claim`]. None where no stopped process holds it.
+///
+/// # Errors
+///
+/// When the file of the lock cannot be made.
+pub fn claim_from_stopped(
+    project: &Project,
+    face: &str,
+    source: &str,
+) -> Result<Option<RunLock>, Failure> {
+    let path = lock_path(project, face, source);
+    if find_stopped_at(&path).is_none() {
+        return Ok(None);
+    }
+    let fault = |error| unwritable_file(&path, error);
+    let folder = locks_folder(project);
+    let beside = tempfile::Builder::new()
+        .suffix(".claim")
+        .tempfile_in(folder);
+    let (file, beside) = beside.map_err(fault)?.into_parts();
+    // Others that may work here may read and lock it as well.
+    let permissions = fs::metadata(&path).map_err(fault)?.permissions();
+    file.set_permissions(permissions).map_err(fault)?;
+    file.lock().map_err(fault)?;
+    write_holder(&file, &LockHolder::of_this_process()).map_err(fault)?;
+    Ok(Some(RunLock {
+        file,
+        path,
+        claim: RefCell::new(Some(beside)),
+    }))
 }
 
 /// Takes a lock beside that on the plan of a run: of a runner that joins the one
@@ -158,7 +267,63 @@ pub enum TreeSharing {
     Wanted,
 }
 
+impl LockHolder {
+    /// This process, which does not work on a run yet.
+    fn of_this_process() -> Self {
+        Self {
+            process: current_process(),
+            run: String::new(),
+            work_tree: PathBuf::new(),
+        }
+    }
+}
+
 impl RunLock {
+    /// What is known of an earlier holder of the run by this lock: that it is gone, or
+    /// nothing but its lease, where it was stopped or this process was itself and another
+    /// one has the lock by now.
+    #[must_use]
+    pub fn liveness_of_others(&self) -> HolderLiveness {
+        let is_held = self.claim.borrow().is_none()
+            && self
+                .as_file_in_place()
+                .is_ok_and(|file| !file.is_replaced());
+        match is_held {
+            true => HolderLiveness::Excluded,
+            false => HolderLiveness::Nothing,
+        }
+    }
+
+    /// Whether a stopped process has the lock, and this one only a claim to it.
+    #[must_use]
+    pub fn is_claim(&self) -> bool {
+        self.claim.borrow().is_some()
+    }
+
+    /// Puts the file of this lock in the place of that of a stopped holder, whose run has
+    /// been taken: for all others the plan is locked by this process from now on.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be renamed.
+    pub fn complete_claim(&self) -> Result<(), Failure> {
+        let Some(beside) = self.claim.take() else {
+            return Ok(());
+        };
+        let placed = beside.persist(&self.path);
+        placed.map_err(|fault| unwritable_file(&self.path, fault.error))
+    }
+
+    /// The file of the lock: nothing is started once another one is in its place.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not say which file it is.
+    pub fn as_file_in_place(&self) -> Result<FileInPlace, Failure> {
+        let file = FileInPlace::of_file(&self.file, &self.path);
+        file.map_err(|error| unwritable_file(&self.path, error))
+    }
+
     /// Writes into the file of the lock which run is worked on in the work tree
     /// of `project`. The living runner that works there already, if there is
     /// one and the tree is not to be shared; then nothing is written.
@@ -397,6 +562,61 @@ mod tests {
         });
         assert!(taken.expect("no fault").is_some());
         assert_eq!(pauses, 30);
+    }
+
+    /// A process that was stopped; it is ended when this is dropped.
+    struct Suspended(std::process::Child);
+
+    impl Suspended {
+        #[expect(clippy::disallowed_methods, reason = "a real process that is stopped")]
+        fn start() -> (Self, ProcessIdentity) {
+            let mut sleep = std::process::Command::new("sleep");
+            let child = Self(sleep.arg("600").spawn().expect("started"));
+            let pid = child.0.id();
+            let stop = rustix::process::Signal::STOP;
+            let raw = i32::try_from(pid)
+                .ok()
+                .and_then(rustix::process::Pid::from_raw);
+            rustix::process::kill_process(raw.expect("not 0"), stop).expect("it is there");
+            let identity = ProcessIdentity::of_pid(pid).expect("it is there");
+            while !is_stopped(&identity) {
+                std::thread::yield_now();
+            }
+            (child, identity)
+        }
+    }
+
+    impl Drop for Suspended {
+        fn drop(&mut self) {
+            self.0.kill().ok();
+            self.0.wait().ok();
+        }
+    }
+
+    #[test]
+    fn a_lock_whose_process_is_stopped_is_replaced_and_means_nothing_from_then_on() {
+        let bench = Bench::new();
+        let project = bench.project("");
+        let claim = || claim_from_stopped(&project, "face", "demo").expect("it can be made");
+        let stopped = bench.take("demo");
+        assert!(claim().is_none(), "its process lives");
+        let (_suspended, identity) = Suspended::start();
+        taken_by(&stopped, identity);
+        drop(claim().expect("its process is stopped"));
+        assert_eq!(stopped.liveness_of_others(), HolderLiveness::Excluded);
+
+        let next = claim().expect("its process is stopped");
+        assert!(next.is_claim());
+        assert_eq!(next.liveness_of_others(), HolderLiveness::Nothing);
+        next.complete_claim().expect("renamed");
+        assert_eq!(next.liveness_of_others(), HolderLiveness::Excluded);
+        assert_eq!(stopped.liveness_of_others(), HolderLiveness::Nothing);
+        assert!(!run_row(&project), "the next one holds it");
+        drop(next);
+        assert!(run_row(&project), "whatever the stopped one has");
+        bench.take("demo");
+        let left = fs::read_dir(locks_folder(&project)).expect("a folder");
+        assert_eq!(left.count(), 1, "no claim is left");
     }
 
     #[test]

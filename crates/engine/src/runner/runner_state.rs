@@ -88,6 +88,9 @@ pub struct RunnerJob {
     pub workers: Option<NonZeroU32>,
     /// What of the project may be started.
     pub trust: TrustCheck,
+    /// The lock on the plan, which a runner may lose while it is stopped; none where the
+    /// caller knows that it holds it, or the runner joins another one.
+    pub plan_lock: Option<Rc<RunLock>>,
 }
 
 pub(super) enum RunnerMessage {

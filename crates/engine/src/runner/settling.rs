@@ -196,5 +196,6 @@ fn settling_job(
         once: false,
         worktree: None,
         workers: None,
+        plan_lock: None,
     })
 }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
 
 use jiff::Timestamp;
-use piton_core::{AttemptId, Node};
+use piton_core::{AttemptId, Node, Refusal};
 
 use super::active_work::{ActiveWork, GitCallEnd, WorkHandle, WorkNumber, WorkPurpose};
 use super::runner_state::{Runner, RunnerMessage};
@@ -12,7 +12,7 @@ use super::site::Site;
 use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git::GitControl;
-use crate::process::{self, ProcessEvent, ProcessSpec, StartError, StopHandle};
+use crate::process::{self, FileInPlace, ProcessEvent, ProcessSpec, StartError, StopHandle};
 
 impl Runner<'_, '_> {
     /// Starts a process and notes it as what works on `node`, before anything else can
@@ -27,6 +27,7 @@ impl Runner<'_, '_> {
         let mark = spec.mark.clone();
         tracing::info!(%node, mark, program = ?spec.program, cwd = %spec.cwd.display(), "starts");
         let number = self.work.works.next_number();
+        self.refuse_lost_lock()?;
         let site = self.work.sites.site_of_item(node);
         // What was seen there may change from now on.
         site.clear_snapshot();
@@ -73,7 +74,7 @@ impl Runner<'_, '_> {
     ) {
         let site = self.work.sites.site_of_item(node);
         site.clear_snapshot();
-        let stop = StopHandle::default();
+        let stop = StopHandle::while_in_place(self.plan_lock_file());
         let number = self.work.works.next_number();
         let writer = self.writer_of_item(node, &site);
         let handle = WorkHandle::Calls(stop.clone());
@@ -91,6 +92,24 @@ impl Runner<'_, '_> {
             // The runner that would hear it may be gone already.
             sender.send(RunnerMessage::Called(number, end)).ok();
         });
+    }
+
+    /// The file of the lock on the plan, where this runner holds the run by it.
+    fn plan_lock_file(&self) -> Option<FileInPlace> {
+        let lock = self.job.plan_lock.as_deref()?;
+        lock.as_file_in_place().ok()
+    }
+
+    /// Refuses to start anything in a run that was taken from this runner while it was
+    /// stopped: it may not have seen that in the journal yet.
+    pub(super) fn refuse_lost_lock(&self) -> Result<(), Failure> {
+        match self.plan_lock_file() {
+            Some(file) if file.is_replaced() => Err(Refusal::Fenced {
+                name: self.row.name.clone(),
+            }
+            .into()),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// The attempt whose writing a check or a commit of an item runs.

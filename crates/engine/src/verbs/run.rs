@@ -61,7 +61,7 @@ use crate::project::Project;
 use crate::project::own_store::refuse_tracked_store;
 use crate::runner::notify;
 use crate::runner::own_files::refuse_foreign_changes;
-use crate::runner::run_lock::{self, TreeSharing};
+use crate::runner::run_lock::{self, LeaseState, StoppedHolder, TreeSharing};
 use crate::runner::run_standing::{RunStanding, exit_of_run};
 use crate::runner::run_worktrees::{self, CleanupOccasion};
 use crate::runner::trust_questions::{ask_in_inbox, settle_questions};
@@ -232,7 +232,11 @@ fn work_on_plan(
         tell(Notice::Said(text))
     })?;
     let plan = prepared.plan_key();
-    let Some(lock) = acquire_lock(&session, plan)? else {
+    let lock = match acquire_lock(&session, plan)? {
+        None => claim_lock(&session, &prepared)?,
+        lock => lock,
+    };
+    let Some(lock) = lock else {
         return Err(busy_failure(&session, plan)?);
     };
     work_under_lock(&mut session, asked, agent, lock, prepared, tell)
@@ -260,8 +264,13 @@ fn work_under_lock(
             prepare_run(world, request, asked.target, &mut |_| {})?
         }
     };
-    if let PreparedRun::Known(row) = &prepared {
-        refuse_rest(session, row)?;
+    match &prepared {
+        PreparedRun::Known(row) => refuse_rest(session, row)?,
+        // A stopped process may still begin another one.
+        PreparedRun::Fresh(_) if lock.is_claim() => {
+            return Err(busy_failure(session, prepared.plan_key())?);
+        }
+        PreparedRun::Fresh(_) => {}
     }
     let run = prepared.run_id();
     let items = session.load(&[Need::Run(run), Need::Tree(run)])?.tables;
@@ -302,8 +311,10 @@ fn work_under_lock(
     for former in config.claims.deprecated_names() {
         tell(Notice::Said(&former));
     }
+    let lock = Rc::new(lock);
     let job = RunnerJob {
         worktree,
+        plan_lock: Some(Rc::clone(&lock)),
         ..runner_job(world, asked, agent, run, &face)
     };
     run_locked_job(session, job, lock, tell)
@@ -336,7 +347,7 @@ fn answer_without_work(
         }
         PreparedRun::Fresh(fresh) => {
             // First this: an agent at work changes the work tree.
-            refuse_held(world, project, prepared.plan_key())?;
+            refuse_held(world, project, prepared.plan_key(), None)?;
             // Nor is one recorded whose worktree cannot be made.
             if prepared
                 .worktree_order(project, &remembered.request, None)?
@@ -560,6 +571,7 @@ fn runner_job(
         worktree: None,
         workers: request.workers,
         trust: asked.trust.clone(),
+        plan_lock: None,
     }
 }
 
@@ -567,7 +579,7 @@ fn runner_job(
 fn run_locked_job(
     session: &Session<'_>,
     job: RunnerJob,
-    lock: run_lock::RunLock,
+    lock: Rc<run_lock::RunLock>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<RunAnswer, Failure> {
     let run = job.run;
@@ -647,6 +659,7 @@ fn join_run(
         worktree: None,
         workers: request.workers,
         trust: asked.trust.clone(),
+        plan_lock: None,
     };
     let run = job.run;
     let worked = runner::run_invocation(&session, job, tell);
@@ -887,6 +900,22 @@ fn acquire_lock(
 ) -> Result<Option<run_lock::RunLock>, Failure> {
     let mut pause = world::pause;
     run_lock::acquire_with_retry(&session.project, plan.face, plan.source, &mut pause)
+}
+
+/// Makes a lock on the plan of a run that a stopped process has lost; none where it has
+/// not, or the run is a new one.
+fn claim_lock(
+    session: &Session<'_>,
+    prepared: &PreparedRun,
+) -> Result<Option<run_lock::RunLock>, Failure> {
+    let PreparedRun::Known(row) = prepared else {
+        return Ok(None);
+    };
+    let holder = StoppedHolder::find(session, row)?;
+    if !holder.is_some_and(|holder| holder.has_lost_run()) {
+        return Ok(None);
+    }
+    run_lock::claim_from_stopped(&session.project, &row.plan.face, &row.plan.source)
 }
 
 /// Refuses to work where another runner works: each would take what the other
@@ -1158,7 +1187,7 @@ fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Fa
         face: &row.plan.face,
         source: &row.plan.source,
     };
-    refuse_held(world, project, plan)?;
+    refuse_held(world, project, plan, Some(row))?;
     let Some(session) = Session::open_read_only(world, &project.root)? else {
         return Ok(());
     };
@@ -1178,15 +1207,28 @@ fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Fa
 }
 
 /// A plan that a living process works on is left to it. Not to be asked while
-/// this process holds the lock: it would take itself for the other.
-fn refuse_held(world: &World, project: &Project, plan: PlanKey<'_>) -> Result<(), Failure> {
+/// this process holds the lock: it would take itself for the other. The run that is asked
+/// for may be taken from a stopped process whose lease has ended.
+fn refuse_held(
+    world: &World,
+    project: &Project,
+    plan: PlanKey<'_>,
+    asked: Option<&RunRow>,
+) -> Result<(), Failure> {
     let Some(session) = Session::open_read_only(world, &project.root)? else {
         return Ok(());
     };
     let runs = session.runs()?;
+    let lost = match asked {
+        Some(row) => StoppedHolder::find(&session, row)?
+            .filter(StoppedHolder::has_lost_run)
+            .map(|_| row.id),
+        None => None,
+    };
     let mut of_plan = runs
         .iter()
-        .filter(|row| row.plan.face == plan.face && row.plan.source == plan.source);
+        .filter(|row| row.plan.face == plan.face && row.plan.source == plan.source)
+        .filter(|row| Some(row.id) != lost);
     if of_plan.any(|row| row.runners().next().is_some() && !run_lock::is_free(project, row)) {
         return Err(busy_failure(&session, plan)?);
     }
@@ -1241,16 +1283,47 @@ fn busy_failure(session: &Session<'_>, plan: PlanKey<'_>) -> Result<Failure, Fai
         .filter(|row| row.plan.face == face && row.plan.source == source);
     let mut held = of_plan.filter_map(|row| {
         let holder = row.runners().next().cloned()?;
-        Some((holder, row.name))
+        Some((holder, row))
     });
     Ok(match held.next() {
-        Some((holder, name)) => piton_core::Refusal::Busy { name, holder }.into(),
+        Some((holder, row)) => {
+            let stopped = StoppedHolder::find(session, &row)?;
+            let name = row.name;
+            let failure = Failure::from(piton_core::Refusal::Busy {
+                name: name.clone(),
+                holder,
+            });
+            match stopped {
+                Some(stopped) => describe_stopped(failure, &stopped, &name),
+                None => failure,
+            }
+        }
         None => Failure::new(
             "run.busy",
             format!("another process is about to run the plan in {source}"),
         )
         .with_hint("see who with `piton status`"),
     })
+}
+
+/// What to do about a run that a stopped process holds.
+fn describe_stopped(busy: Failure, stopped: &StoppedHolder, run: &str) -> Failure {
+    let pid = stopped.process.pid;
+    let run = quote_word(run);
+    let then = match stopped.lease {
+        Some((ends, LeaseState::Held)) => {
+            let ends = world::local_time_with_seconds(ends);
+            format!("; its lease ends at {ends}: `piton run {run}` takes the run over then")
+        }
+        Some((_, LeaseState::Ended)) => {
+            format!("; its lease has ended: `piton run {run}` takes the run over")
+        }
+        None => String::new(),
+    };
+    let message = format!("{}; process {pid} is stopped", busy.message);
+    Failure { message, ..busy }.with_hint(format!(
+        "let it go on with `kill -CONT {pid}`, or with `fg` where it was started{then}"
+    ))
 }
 
 fn choose_agent(world: &World, request: &RunRequest, config: &Config) -> Result<String, Failure> {

@@ -44,12 +44,14 @@ fn parse_stat(pid: u32, stat: &str) -> Option<ProcessRow> {
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let threads: u32 = fields.get(17)?.parse().ok()?;
     // A first thread that ended before the others looks like a zombie.
-    let zombie = matches!(*fields.first()?, "Z" | "X" | "x") && threads <= 1;
+    let state = *fields.first()?;
+    let zombie = matches!(state, "Z" | "X" | "x") && threads <= 1;
     Some(ProcessRow {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
         zombie,
+        stopped: matches!(state, "T" | "t"),
         start: fields.get(19)?.parse().ok()?,
     })
 }

@@ -84,7 +84,7 @@ fn parse_line(line: &str) -> Option<ProcessRow> {
     let mut words = line.split_ascii_whitespace();
     let mut number = || words.next()?.parse::<u32>().ok();
     let (pid, parent, group) = (number()?, number()?, number()?);
-    let zombie = words.next()?.starts_with('Z');
+    let state = words.next()?;
     let lstart: Vec<&str> = words.collect();
     let start = DateTime::strptime("%a %b %d %H:%M:%S %Y", lstart.join(" ")).ok()?;
     let start = start.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second();
@@ -92,7 +92,8 @@ fn parse_line(line: &str) -> Option<ProcessRow> {
         pid,
         parent,
         group,
-        zombie,
+        zombie: state.starts_with('Z'),
+        stopped: state.starts_with('T'),
         start: u64::try_from(start).ok()?,
     })
 }
@@ -105,9 +106,11 @@ mod tests {
     fn a_listing_is_read_and_headings_are_not() {
         let listing = "  PID  PPID  PGID STAT STARTED\n\
                        \x20   1     0     1 Ss   Sun Nov  2 00:51:36 2025\n\
-                       \x20  77     1    70 Z+   Sun Nov  2 00:51:37 2025\n";
+                       \x20  77     1    70 Z+   Sun Nov  2 00:51:37 2025\n\
+                       \x20  78     1    70 T    Sun Nov  2 00:51:37 2025\n";
         let rows = parse_listing(listing);
-        assert_eq!(rows.len(), 2);
+        assert_eq!(rows.len(), 3);
+        assert!(rows[2].stopped && !rows[0].stopped);
         assert_eq!((rows[1].pid, rows[1].parent, rows[1].group), (77, 1, 70));
         assert!(rows[1].zombie && !rows[0].zombie);
         assert_eq!(rows[0].start + 1, rows[1].start);
