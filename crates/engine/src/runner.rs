@@ -36,6 +36,7 @@ mod site;
 mod site_snapshots;
 mod spending;
 mod stoppable_threads;
+pub mod stopped_holder;
 pub(crate) mod target_branch;
 mod target_files;
 pub(crate) mod trust_questions;

@@ -7,8 +7,8 @@
 //! can find out that it descends from a runner, and in which work tree that
 //! process works on which run, so that two do not work in one.
 //!
-//! A holder that was stopped (Ctrl-Z) keeps its lock, and nobody can take that away. When
-//! its lease has ended as well, another runner puts a file of its own in the place of that
+//! A holder that was stopped (Ctrl-Z) keeps its lock, which no process can take away. When
+//! its lease has ended, another runner puts a file of its own in the place of that
 //! of the lock, as soon as the run is its: see [`claim_from_stopped`]. A runner starts
 //! nothing where its file is not in place any more.
 //!
@@ -22,8 +22,7 @@ use std::io::{ErrorKind, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::Timestamp;
-use piton_core::{HolderLiveness, Need, RunRow};
+use piton_core::{HolderLiveness, RunRow};
 use serde::{Deserialize, Serialize};
 use tempfile::TempPath;
 
@@ -31,7 +30,6 @@ use crate::failure::{Failure, unwritable_file};
 use crate::process::{FileInPlace, ProcessIdentity, current_process, has_ended, is_stopped};
 use crate::project::Project;
 use crate::project::inside::open_own_file;
-use crate::session::Session;
 use crate::world::input;
 use crate::world::input::sha256;
 
@@ -114,58 +112,10 @@ fn acquire_at(path: &Path) -> Result<Option<RunLock>, Failure> {
     }
 }
 
-/// A process that was stopped and has the lock on the plan of a run.
-#[derive(Clone, Debug)]
-pub struct StoppedHolder {
-    /// The process.
-    pub process: ProcessIdentity,
-    /// When the lease of whoever holds the run ends, and whether it has. None where nobody
-    /// holds it yet.
-    pub lease: Option<(Timestamp, LeaseState)>,
-}
-
-/// Whether a lease still holds, by the clock of the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeaseState {
-    /// It does.
-    Held,
-    /// It does not.
-    Ended,
-}
-
-impl StoppedHolder {
-    /// The process that has the lock on the plan of a run, where that was stopped and no
-    /// other living process works on the run.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read.
-    pub fn find(session: &Session<'_>, row: &RunRow) -> Result<Option<Self>, Failure> {
-        let path = lock_path(&session.project, &row.plan.face, &row.plan.source);
-        let process = find_stopped_at(&path);
-        let Some(process) =
-            process.filter(|_| locks_of_living_runners(&session.project, row).is_empty())
-        else {
-            return Ok(None);
-        };
-        let rows = session.load(&[Need::Leases(row.id)])?;
-        let lease = row.holder.as_ref().map(|holder| {
-            let ends = rows.leases.get(&holder.token).copied();
-            let ends = ends.unwrap_or(Timestamp::MIN);
-            match ends > rows.now {
-                true => (ends, LeaseState::Held),
-                false => (ends, LeaseState::Ended),
-            }
-        });
-        Ok(Some(Self { process, lease }))
-    }
-
-    /// Whether the run may be taken from it.
-    #[must_use]
-    pub fn has_lost_run(&self) -> bool {
-        self.lease
-            .is_some_and(|(_, state)| state == LeaseState::Ended)
-    }
+/// The process that has the lock on the plan of a run, where that was stopped.
+#[must_use]
+pub(super) fn find_stopped_holder(project: &Project, row: &RunRow) -> Option<ProcessIdentity> {
+    find_stopped_at(&lock_path(project, &row.plan.face, &row.plan.source))
 }
 
 fn find_stopped_at(path: &Path) -> Option<ProcessIdentity> {
