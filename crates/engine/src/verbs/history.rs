@@ -86,7 +86,8 @@ pub fn show_history(
     let session = open_session(world)?;
     let mut reader = HistoryReader::new(&session, query)?;
     let lines = reader.last_lines(world.now())?;
-    let _ = lines.iter().try_for_each(each);
+    // The end of what was asked for and the end that `each` wants are one to the caller.
+    drop(lines.iter().try_for_each(each));
     Ok(())
 }
 
@@ -435,7 +436,11 @@ fn describe_attempt_event(event: &AttemptEvent) -> Option<Described> {
             let said = report.error.as_deref().or(report.summary.as_deref());
             let what = match report.outcome {
                 Outcome::Completed => "its agent says that it is done",
-                outcome => outcome.as_str(),
+                outcome @ (Outcome::Failed
+                | Outcome::Blocked
+                | Outcome::Partial
+                | Outcome::NeedsHuman
+                | Outcome::Interrupted) => outcome.as_str(),
             };
             (*run, node, with_reason(what, said))
         }
