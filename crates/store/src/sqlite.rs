@@ -7,6 +7,7 @@
 
 mod acknowledged;
 mod backup;
+mod checksum;
 mod commit;
 mod fault;
 mod files;

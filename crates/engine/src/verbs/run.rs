@@ -489,8 +489,8 @@ fn resolve_chosen_agent(world: &World, asked: &RequestContext<'_>) -> Result<Cho
 }
 
 /// Refuses a run whose rows cannot be true: it would end with items that were never
-/// reached.
-fn refuse_contradiction(items: &Tables, run: RunId) -> Result<(), Failure> {
+/// reached, and a report of it would miss them.
+pub(super) fn refuse_contradiction(items: &Tables, run: RunId) -> Result<(), Failure> {
     let Some(what) = find_contradiction(items, run) else {
         return Ok(());
     };
@@ -1751,6 +1751,7 @@ fn dry_run(world: &World, asked: &RequestContext<'_>) -> Result<RunAnswer, Failu
                 Need::OpenDecisions(Some(row.id)),
             ];
             let rows = session.load(&needs)?;
+            refuse_contradiction(&rows.tables, row.id)?;
             let current = rows
                 .tables
                 .current_item(row.id)

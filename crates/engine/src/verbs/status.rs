@@ -30,6 +30,7 @@ use crate::runner::work_place::WorkPlace;
 use crate::session::{Session, open_runs, runs_of_plans};
 use crate::verbs::arguments::search_folder;
 use crate::verbs::item_view::{ItemView, Viewer, is_directly_worked_on};
+use crate::verbs::run::refuse_contradiction;
 use crate::world::World;
 use crate::world::input;
 
@@ -230,6 +231,8 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         Need::OpenDecisions(Some(RunId::PROJECT)),
     ])?;
     let tables = &rows.tables;
+    // An index that is damaged leads past a row.
+    refuse_contradiction(tables, row.id)?;
     let row = tables.run(row.id).unwrap_or(row);
     let standing = RunStanding::of_run(&session.project, row);
     let current = tables.current_item(row.id).map(|item| item.node.clone());

@@ -15,6 +15,7 @@ use piton_core::recall::{
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
+use super::checksum::{check_body, checksum_of_body};
 use super::rows::{parse_row, to_sqlite_integer};
 
 /// The last holders of a token; of `0 + ?` see `load::LAST_OF_KIND`.
@@ -87,15 +88,17 @@ fn insert_document(connection: &Connection, row: &MemoryRow) -> Result<()> {
     let document = MemoryDocument::from_memory(&row.memory);
     let position = to_sqlite_integer(row.position);
     let (learned, helped, failed) = recency_and_uses(row);
-    let sql = "INSERT INTO documents (position, id, learned, helped, failed, body) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql = "INSERT INTO documents (position, id, learned, helped, failed, body, checksum) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let body = document.to_text();
     connection.prepare_cached(sql)?.execute(params![
         position,
         row.id,
         learned,
         helped,
         failed,
-        document.to_text()
+        body,
+        checksum_of_body(&body)
     ])?;
     let hold = "INSERT INTO tokens (token, holding) VALUES (?1, 1) \
                 ON CONFLICT (token) DO UPDATE SET holding = holding + 1 RETURNING id";
@@ -210,7 +213,8 @@ pub(super) fn find_candidates(connection: &Connection, query: &Query) -> Result<
     let statistics = query_statistics(query, &mut index)?;
     let chosen = choose_candidates(query, &statistics, &mut index)?;
     let asked: HashSet<&str> = query.tokens().collect();
-    let sql = "SELECT id, learned, helped, failed, body FROM documents WHERE position = ?1";
+    let sql =
+        "SELECT id, learned, helped, failed, body, checksum FROM documents WHERE position = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = Vec::with_capacity(chosen.len());
     for position in chosen {
@@ -219,6 +223,7 @@ pub(super) fn find_candidates(connection: &Connection, query: &Query) -> Result<
             continue;
         };
         let body = row.get_ref(4)?.as_str()?;
+        check_body("documents", body, row.get_ref(5)?)?;
         let document = MemoryDocument::parse_with_tokens(body, |token| asked.contains(token));
         let no_document = || FromSqlError::InvalidType;
         found.push(IndexedMemory {
@@ -271,7 +276,8 @@ impl ExpectedIndex {
             *holding += 1;
             *sum = sum.wrapping_add(position);
         }
-        let sql = "SELECT body, id, learned, helped, failed FROM documents WHERE position = ?1";
+        let sql =
+            "SELECT body, id, learned, helped, failed, checksum FROM documents WHERE position = ?1";
         let mut statement = connection.prepare_cached(sql)?;
         let kept = statement.query_row([position], |kept| {
             let standing = (kept.get(2)?, kept.get(3)?, kept.get(4)?);
@@ -279,11 +285,14 @@ impl ExpectedIndex {
                 kept.get::<_, String>(0)?,
                 kept.get::<_, String>(1)?,
                 standing,
+                kept.get::<_, i64>(5)?,
             ))
         });
         let kept = kept.optional()?;
+        let body = document.to_text();
+        let checksum = checksum_of_body(&body);
         let is_as_it_should_be =
-            kept == Some((document.to_text(), row.id.clone(), recency_and_uses(row)));
+            kept == Some((body, row.id.clone(), recency_and_uses(row), checksum));
         Ok((!is_as_it_should_be).then(|| format!("memory {} is not found as it reads", row.id)))
     }
 

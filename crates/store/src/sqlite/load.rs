@@ -35,25 +35,25 @@ const TAKEN: &str = "SELECT * FROM (SELECT 'taken', kind, number, NULL FROM memo
     ORDER BY number LIMIT 1)";
 const STANDINGS: &str = "SELECT 'standings', NULL, standing, count(*) FROM items \
     WHERE run = +? AND standing <> 0 AND standing <> 4 GROUP BY standing";
-const FIRST_OF_STANDING: &str = "SELECT * FROM (SELECT 'items', body, NULL, NULL FROM items \
+const FIRST_OF_STANDING: &str = "SELECT * FROM (SELECT 'items', body, checksum, NULL FROM items \
     WHERE run = +? AND standing = +? AND standing <> 0 AND standing <> 4 ORDER BY place LIMIT 1)";
-const WAITING: &str = "SELECT 'items', body, NULL, NULL FROM dependencies \
+const WAITING: &str = "SELECT 'items', body, checksum, NULL FROM dependencies \
     JOIN items ON items.run = dependencies.run AND items.node = dependencies.node \
     WHERE dependencies.run = +? AND on_node = +?";
 const SUBTREE: &str =
-    "SELECT 'items', body, NULL, NULL FROM items WHERE run = +? AND place >= ? AND place < ?";
+    "SELECT 'items', body, checksum, NULL FROM items WHERE run = +? AND place >= ? AND place < ?";
 const SUBTREE_OF_LAST: &str =
-    "SELECT 'items', body, NULL, NULL FROM items WHERE run = +? AND place >= ?";
+    "SELECT 'items', body, checksum, NULL FROM items WHERE run = +? AND place >= ?";
 const NUMBERS_FROM: &str =
     "SELECT number FROM memory WHERE kind = +?1 AND number >= ?2 ORDER BY number";
 const LAST_OF_KIND: &str = "SELECT max(number) FROM memory WHERE kind = +?1";
-const OPEN_CHILDREN: &str = "SELECT body FROM items WHERE run = +?1 AND place >= ?2 AND place < ?3 \
+const OPEN_CHILDREN: &str = "SELECT body, checksum FROM items WHERE run = +?1 AND place >= ?2 AND place < ?3 \
     AND standing <> 4 AND length(place) = ?4 ORDER BY place";
-const OPEN_CHILDREN_OF_LAST: &str = "SELECT body FROM items WHERE run = +?1 AND place >= ?2 AND ?3 IS NULL \
+const OPEN_CHILDREN_OF_LAST: &str = "SELECT body, checksum FROM items WHERE run = +?1 AND place >= ?2 AND ?3 IS NULL \
     AND standing <> 4 AND length(place) = ?4 ORDER BY place";
 
 /// One select of a statement: what kind of row it is, or its table; then its body
-/// and two numbers, as far as it has them.
+/// and the checksum of it, or two numbers, as far as it has them.
 struct RowSelect {
     sql: String,
     values: Vec<Value>,
@@ -74,7 +74,7 @@ impl RowSelect {
         let conditions: Vec<String> = conditions.collect();
         let (name, conditions) = (descriptor.name, conditions.join(" AND "));
         Self {
-            sql: format!("SELECT '{name}', body, NULL, NULL FROM {name} WHERE {conditions}"),
+            sql: format!("SELECT '{name}', body, checksum, NULL FROM {name} WHERE {conditions}"),
             values: key.columns().into_iter().map(to_sqlite_value).collect(),
         }
     }
@@ -104,7 +104,7 @@ impl RowSelect {
             }
         }
         let name = descriptor.name;
-        let mut sql = format!("SELECT '{name}', body, NULL, NULL FROM {name}");
+        let mut sql = format!("SELECT '{name}', body, checksum, NULL FROM {name}");
         if !conditions.is_empty() {
             sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
         }
@@ -216,6 +216,7 @@ pub(super) fn load_keys<'k>(
         tables.insert(parse_column(
             row.get_ref(0)?.as_str()?,
             row.get_ref(1)?.as_str()?,
+            row.get_ref(2)?,
         )?);
         Ok(())
     })?;
@@ -434,9 +435,11 @@ impl Loader<'_> {
             "taken" => self
                 .taken
                 .extend(MemoryKind::parse(row.get_ref(1)?.as_str()?)),
-            table => rows
-                .tables
-                .insert(parse_column(table, row.get_ref(1)?.as_str()?)?),
+            table => rows.tables.insert(parse_column(
+                table,
+                row.get_ref(1)?.as_str()?,
+                row.get_ref(2)?,
+            )?),
         }
         Ok(())
     }
@@ -524,7 +527,7 @@ impl Loader<'_> {
         let mut rows = statement.query(params![run.0.as_bytes(), from, to, level])?;
         let (mut found, mut holding) = (Vec::new(), 0);
         while let Some(row) = rows.next()? {
-            let row = parse_column("items", row.get_ref(0)?.as_str()?)?;
+            let row = parse_column("items", row.get_ref(0)?.as_str()?, row.get_ref(1)?)?;
             if let Row::Item(item) = &row {
                 found.push(item.node.clone());
                 holding += u32::from(item.plan.turn.is_blocking(ItemTurn::default()));

@@ -1,6 +1,7 @@
 //! Rows of the views, as columns and back.
 //!
-//! `body` is the whole row as JSON; the other columns repeat what is asked for
+//! `body` is the whole row as JSON, `checksum` the sum of its bytes, which is compared
+//! whenever it is read; the other columns repeat what is asked for
 //! ([`piton_core::TableDescriptor`]), so that `verify` can say whether they agree.
 //! All SQL about rows is made of the descriptors.
 
@@ -8,11 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use piton_core::{ColumnValue, Key, ReadTable, Row};
-use rusqlite::types::{FromSqlError, Value};
+use rusqlite::types::{FromSqlError, Value, ValueRef};
 use rusqlite::{Connection, Result, params, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::checksum::{check_body, checksum_of_body};
 use super::index;
 
 /// So many rows are written by one statement.
@@ -21,7 +23,7 @@ const ROWS_MAX: usize = 16;
 /// A table of a view, with the SQL that writes its rows.
 pub(super) struct Table {
     pub(super) name: &'static str,
-    /// Its columns except `body`, in the order of [`columns_of_row`].
+    /// Its columns except `body` and `checksum`, in the order of [`columns_of_row`].
     pub(super) columns: String,
     /// Up to the values of the rows to be written.
     insert: String,
@@ -37,13 +39,16 @@ impl Table {
         let name = descriptor.name;
         let columns = descriptor.columns().collect::<Vec<_>>().join(", ");
         let key = descriptor.key.join(", ");
-        let upsert_body = format!(" ON CONFLICT ({key}) DO UPDATE SET body = excluded.body");
+        let upsert_body = format!(
+            " ON CONFLICT ({key}) DO UPDATE \
+             SET body = excluded.body, checksum = excluded.checksum"
+        );
         let set_others = descriptor.others.iter();
         let set_others = set_others.map(|column| format!(", {column} = excluded.{column}"));
         let conditions = descriptor.key.iter().map(|column| format!("{column} = ?"));
         Self {
             name,
-            insert: format!("INSERT INTO {name} (body, {columns}) VALUES "),
+            insert: format!("INSERT INTO {name} (body, checksum, {columns}) VALUES "),
             upsert: set_others.fold(upsert_body.clone(), |sql, set| sql + &set),
             upsert_body,
             delete: format!(
@@ -73,7 +78,7 @@ pub(super) fn to_sqlite_value(value: ColumnValue) -> Value {
     }
 }
 
-/// All columns of a row but its body, the key first.
+/// All columns of a row but its body and the sum of it, the key first.
 pub(super) fn columns_of_row(row: &Row) -> Vec<Value> {
     row.columns().into_iter().map(to_sqlite_value).collect()
 }
@@ -115,7 +120,12 @@ pub(super) fn parse_row(table: &str, body: &str) -> serde_json::Result<Row> {
 }
 
 /// [`parse_row`], with its error as one of SQLite's.
-pub(super) fn parse_column(table: &str, body: &str) -> Result<Row> {
+///
+/// # Errors
+///
+/// Also where the body is not what its checksum was made of.
+pub(super) fn parse_column(table: &str, body: &str, checksum: ValueRef<'_>) -> Result<Row> {
+    check_body(table, body, checksum)?;
     parse_row(table, body).map_err(|error| FromSqlError::other(error).into())
 }
 
@@ -153,7 +163,9 @@ impl<'c> RowWriter<'c> {
                 let columns = columns_of_row(after);
                 // An update of the body alone leaves the indexes in peace.
                 let alone = before.is_some_and(|before| columns_of_row(before) == columns);
-                let mut values = vec![Value::Text(body_of_row(after))];
+                let body = body_of_row(after);
+                let checksum = checksum_of_body(&body);
+                let mut values = vec![Value::Text(body), Value::Integer(checksum)];
                 values.extend(columns);
                 let batch = self.batches.entry((key.table(), alone)).or_default();
                 batch.push(values);

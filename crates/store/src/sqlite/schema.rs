@@ -12,6 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use uuid::Uuid;
 
+use super::checksum;
 use super::fault::{io_fault, sqlite_fault};
 use super::files::{StorePaths, create_private_file, link_without_replacing, refuse_network_fs};
 use super::index;
@@ -22,7 +23,7 @@ use crate::failpoint;
 use crate::store::{FaultKind, StoreFault, WriterWait};
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 12;
+pub const SCHEMA_VERSION: u32 = 13;
 
 /// The tables of a store that is made new: the same as the migrations make of an
 /// old one, in a fifth of the time.
@@ -48,6 +49,7 @@ const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
     // Version 11 changes no table: the fields of rows stand in groups.
     "",
     include_str!("v12.sql"),
+    include_str!("v13.sql"),
 ];
 
 /// Since this version documents are made as they are made now: what an older
@@ -63,6 +65,9 @@ const GROUPED_SINCE: u32 = 11;
 
 /// Since this version a store has an id that it puts into what it writes.
 const WRITER_SINCE: u32 = 12;
+
+/// Since this version each row has the checksum of its body.
+const CHECKSUMS_SINCE: u32 = 13;
 
 /// Says in the header of the file whose database it is: `PITN`.
 const APPLICATION_ID: u32 = 0x5049_544E;
@@ -206,6 +211,10 @@ pub(super) fn migrate(connection: &mut Connection, db: &Path) -> Result<(), Stor
         }
         if version < WRITER_SINCE {
             assign_writer(&tx)?;
+        }
+        // Last: what comes before changes bodies.
+        if version < CHECKSUMS_SINCE {
+            checksum::fill_checksums(&tx)?;
         }
         tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         tx.commit()

@@ -36,12 +36,13 @@ CREATE TABLE streams (
   time INTEGER NOT NULL
 ) STRICT;
 
--- Views: the fold of the journal. `body` is the whole row, as JSON; the other
--- columns repeat what is asked for.
+-- Views: the fold of the journal. `body` is the whole row, as JSON; `checksum`
+-- is the CRC-32 of it; the other columns repeat what is asked for.
 CREATE TABLE runs (
   id BLOB PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  body TEXT NOT NULL
+  body TEXT NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE items (
@@ -50,6 +51,7 @@ CREATE TABLE items (
   place BLOB NOT NULL,
   body TEXT NOT NULL,
   standing INTEGER NOT NULL DEFAULT 0,
+  checksum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (run, node)
 ) STRICT;
 CREATE INDEX items_in_tree ON items (run, place);
@@ -70,7 +72,8 @@ CREATE TABLE attempts (
   node TEXT NOT NULL,
   open INTEGER NOT NULL,
   body TEXT NOT NULL,
-  time INTEGER NOT NULL DEFAULT 0
+  time INTEGER NOT NULL DEFAULT 0,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX attempts_at ON attempts (run, node);
 CREATE INDEX attempts_open ON attempts (run) WHERE open;
@@ -81,7 +84,8 @@ CREATE TABLE decisions (
   number INTEGER NOT NULL UNIQUE,
   run BLOB NOT NULL,
   open INTEGER NOT NULL,
-  body TEXT NOT NULL
+  body TEXT NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX decisions_open ON decisions (run) WHERE open;
 
@@ -89,7 +93,8 @@ CREATE TABLE entries (
   position INTEGER PRIMARY KEY,
   type TEXT NOT NULL,
   body TEXT NOT NULL,
-  time INTEGER NOT NULL DEFAULT 0
+  time INTEGER NOT NULL DEFAULT 0,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX entries_of_type ON entries (type, time);
 CREATE INDEX entries_by_time ON entries (time);
@@ -97,7 +102,8 @@ CREATE INDEX entries_by_time ON entries (time);
 -- `task` is `[spec, task]` as JSON: either may be null.
 CREATE TABLE blockers (
   task TEXT PRIMARY KEY,
-  body TEXT NOT NULL
+  body TEXT NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- A register, not history: when the leases on a run end.
@@ -112,7 +118,8 @@ CREATE TABLE memory (
   id TEXT PRIMARY KEY,
   kind TEXT NOT NULL,
   number INTEGER NOT NULL,
-  body TEXT NOT NULL
+  body TEXT NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX memory_of_kind ON memory (kind, number);
 
@@ -120,12 +127,14 @@ CREATE TABLE names (
   space TEXT NOT NULL,
   name TEXT NOT NULL,
   body TEXT NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (space, name)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE faces (
   path TEXT PRIMARY KEY,
-  body TEXT NOT NULL
+  body TEXT NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- What the memory is found by, made of the rows of `memory`.
@@ -137,7 +146,8 @@ CREATE TABLE documents (
   learned INTEGER NOT NULL,
   helped INTEGER NOT NULL,
   failed INTEGER NOT NULL,
-  body TEXT NOT NULL
+  body TEXT NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE tokens (

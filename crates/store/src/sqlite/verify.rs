@@ -8,6 +8,7 @@ use piton_core::id::StreamId;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::checksum::check_body;
 use super::fault::sqlite_fault;
 use super::index;
 use super::journal::{
@@ -163,7 +164,7 @@ fn audit_rows(
     audit: &mut Audit,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!(
-        "SELECT body, {} FROM {}",
+        "SELECT body, checksum, {} FROM {}",
         table.columns, table.name
     ))?;
     let width = statement.column_count();
@@ -175,6 +176,13 @@ fn audit_rows(
                 Err("it is no text".to_owned())
             }
         };
+        let checksum = found.get_ref(1)?;
+        // A body that is not what it was is compared with the events as well.
+        if let Ok(body) = body
+            && let Err(error) = check_body(table.name, body, checksum)
+        {
+            audit.report_damage(table.name, error.to_string());
+        }
         let row = match body
             .and_then(|body| parse_row(table.name, body).map_err(|error| error.to_string()))
         {
@@ -187,7 +195,7 @@ fn audit_rows(
                 continue;
             }
         };
-        let kept: Vec<Value> = (1..width)
+        let kept: Vec<Value> = (2..width)
             .map(|column| found.get(column))
             .collect::<rusqlite::Result<_>>()?;
         if kept != columns_of_row(&row) {

@@ -5,6 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use piton_core::Need;
 use piton_core::entry::EntryType;
 use piton_core::id::RunId;
 use piton_simkit::seed::salted;
@@ -387,8 +388,39 @@ fn a_row_of_a_view_that_was_changed_by_hand_is_found() {
         None,
         "`a` is noted to depend on `b`",
     );
-    let twice = "INSERT INTO entries SELECT 99, type, body, time FROM entries WHERE position = 4";
+    let twice =
+        "INSERT INTO entries SELECT 99, type, body, time, checksum FROM entries WHERE position = 4";
     check(twice, "entries", None, "entry 4 is there twice");
+}
+
+/// One bit of a row that is still JSON, as a bad disk can leave it.
+#[test]
+fn a_row_with_a_changed_word_is_never_an_answer() {
+    let run = RunId(Uuid::from_u128(5));
+    let changes = [
+        ("runs", "auth", "auti", Need::Runs),
+        ("runs", "auth", "auti", Need::Run(run)),
+        ("items", "a/one", "a/ong", Need::Tree(run)),
+        ("runs", "auth", "auti", Need::RunNamed("auth".to_owned())),
+        ("entries", "number 3", "number 2", Need::RecentEntries(20)),
+        ("blockers", "number", "numbes", Need::Blockers),
+    ];
+    for (table, is, becomes, need) in changes {
+        let victim = Victim::new();
+        let load = || {
+            let store = SqliteStore::open(victim.path(), StoreOptions::read_only());
+            let loaded = store.and_then(|store| store.load_rows(std::slice::from_ref(&need)));
+            loaded.map(|rows| rows.tables)
+        };
+        load().expect("it is whole");
+        victim.sql(&format!(
+            "UPDATE {table} SET body = replace(body, '{is}', '{becomes}')"
+        ));
+        match load() {
+            Ok(rows) => panic!("{table}: {rows:?}"),
+            Err(fault) => assert_eq!(fault.kind, FaultKind::Damaged, "{table}"),
+        }
+    }
 }
 
 #[test]

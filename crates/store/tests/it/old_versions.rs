@@ -268,6 +268,11 @@ fn a_store_of_version_11_is_opened_and_goes_on() {
     check(11);
 }
 
+#[test]
+fn a_store_of_version_12_is_opened_and_goes_on() {
+    check(12);
+}
+
 /// Its rows cannot be folded anew, and say what they said.
 #[test]
 fn a_store_with_an_unknown_event_is_brought_up_to_date() {

@@ -184,6 +184,11 @@ fn a_store_without_an_index_gets_one_when_it_is_opened() {
              ALTER TABLE events DROP COLUMN body_hash; \
              ALTER TABLE events DROP COLUMN project; ALTER TABLE events DROP COLUMN origin; \
              DROP TABLE meta; \
+             ALTER TABLE runs DROP COLUMN checksum; ALTER TABLE items DROP COLUMN checksum; \
+             ALTER TABLE attempts DROP COLUMN checksum; ALTER TABLE decisions DROP COLUMN checksum; \
+             ALTER TABLE entries DROP COLUMN checksum; ALTER TABLE blockers DROP COLUMN checksum; \
+             ALTER TABLE memory DROP COLUMN checksum; ALTER TABLE names DROP COLUMN checksum; \
+             ALTER TABLE faces DROP COLUMN checksum; \
              PRAGMA user_version = 2",
         )
         .expect("good SQL");

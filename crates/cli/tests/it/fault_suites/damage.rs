@@ -35,11 +35,6 @@ fn questions() -> [Vec<&'static str>; 4] {
     ]
 }
 
-/// Of these, the one that compares everything.
-const VERIFY: usize = 2;
-/// Of these, the ones that read rows of the views.
-const OF_VIEWS: [usize; 2] = [0, 3];
-
 /// Where the newest rows are.
 #[derive(Clone, Copy, Debug)]
 enum Rows {
@@ -146,15 +141,7 @@ impl Healthy {
         let judged = healthy
             .zip(&answers)
             .map(|(healthy, answer)| judge(healthy, answer));
-        let mut judged: Vec<Answer> = judged.collect();
-        let is_found = judged[VERIFY] == Answer::Refused;
-        for nth in OF_VIEWS {
-            let is_answer = answers[nth].exit == 0;
-            if is_found && is_answer && matches!(judged[nth], Answer::Wrong(_)) {
-                judged[nth] = Answer::ByVerifyAlone;
-            }
-        }
-        judged
+        judged.collect()
     }
 }
 
@@ -182,9 +169,6 @@ enum Answer {
     Warned,
     /// Another answer without a word, a panic, a death.
     Wrong(String),
-    /// Another answer without a word about a row of the views, which `verify` compares
-    /// with the events and no other command does.
-    ByVerifyAlone,
 }
 
 fn judge(healthy: &Said, answer: &Said) -> Answer {
@@ -229,9 +213,8 @@ fn damage(path: &Path, chance: &mut Chance) -> String {
 /// What came of damages.
 #[derive(Default)]
 struct Outcomes {
-    /// Of each file: how often an answer was found wrong by `verify` alone, a command
-    /// refused, warned, or all answered as before.
-    files: BTreeMap<OsString, [usize; 4]>,
+    /// Of each file: how often a command refused, warned, or all answered as before.
+    files: BTreeMap<OsString, [usize; 3]>,
     wrong: Vec<String>,
 }
 
@@ -249,9 +232,9 @@ impl Outcomes {
         }
         let first = name.components().next().expect("a path has a part");
         let of_file = self.files.entry(first.as_os_str().to_owned()).or_default();
-        let worst = [Answer::ByVerifyAlone, Answer::Refused, Answer::Warned];
+        let worst = [Answer::Refused, Answer::Warned];
         let place = worst.iter().position(|worst| answers.contains(worst));
-        of_file[place.unwrap_or(3)] += 1;
+        of_file[place.unwrap_or(2)] += 1;
     }
 }
 
@@ -272,10 +255,10 @@ fn damage_to_any_file_of_the_store_leads_to_no_wrong_answer() {
             outcomes.try_damage(&healthy, name, &mut chance);
         }
     }
-    for (file, [by_verify, refused, warned, same]) in &outcomes.files {
+    for (file, [refused, warned, same]) in &outcomes.files {
         let file = file.display();
         report(&format!(
-            "damage: {file}: found by verify alone {by_verify}, refused {refused}, warned {warned}, same answers {same}"
+            "damage: {file}: refused {refused}, warned {warned}, same answers {same}"
         ));
     }
     let wrong = outcomes.wrong;

@@ -1,0 +1,12 @@
+-- Version 13: each row of a view has the CRC-32 of its body, so that no command
+-- believes a body that changed. That of the rows that are there is made next.
+ALTER TABLE runs ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE items ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE decisions ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE entries ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE blockers ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memory ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE names ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE faces ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE documents ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
