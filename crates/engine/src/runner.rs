@@ -1050,6 +1050,10 @@ impl Runner<'_, '_> {
                     }
                     WorkPurpose::MergeCheck(_) | WorkPurpose::Calls => return Ok(Vec::new()),
                 });
+                let stop = self.fault.as_ref().map(|fault| Input::Stop {
+                    reason: fault.message.clone(),
+                });
+                inputs.extend(stop);
                 Ok(inputs)
             }
             RunnerMessage::Answered(node, answer) => {
@@ -1418,7 +1422,11 @@ impl Runner<'_, '_> {
             tell(Notice::Warning(&passed));
         }
         match ending {
-            RunLoopEnding::State => {}
+            RunLoopEnding::State => {
+                if let Some(fault) = self.fault.take() {
+                    return Err(fault);
+                }
+            }
             RunLoopEnding::CannotStart(error) => {
                 let redactor = self.session.world.redactor();
                 let error = redactor.redact(&error);

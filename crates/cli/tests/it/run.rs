@@ -166,15 +166,23 @@ mod agents {
     }
 
     #[test]
-    fn an_agent_whose_output_cannot_be_read_has_not_completed_anything() {
-        let (exit, node) =
-            outcome("f=$(echo .git/piton/spool/*/$PITON_ATTEMPT.out); rm $f; mkdir $f");
-        assert_eq!((exit, node["state"].as_str()), (1, Some("failed")));
-        let error = node["error"].as_str().expect("an error");
-        assert!(
-            error.starts_with("what the agent printed cannot be read: "),
-            "{error}"
-        );
+    fn output_that_piton_cannot_read_counts_against_no_item() {
+        let spoil = "f=$(echo .git/piton/spool/*/$PITON_ATTEMPT.out); rm $f; mkdir $f";
+        let scratch = project(ONE, spoil);
+        for _ in 0..4 {
+            let said = scratch.run(&[]);
+            assert_eq!(said.exit, 7, "{}", said.err);
+            let what = "cannot read what the agent printed, ";
+            assert!(said.err.contains(what), "{}", said.err);
+            assert!(said.err.contains("[store.fault]"), "{}", said.err);
+            let node = node(&scratch, "build");
+            assert_eq!(node["state"], "ready", "{node}");
+            assert_eq!(node["retries"], 0, "{node}");
+        }
+        scratch.agent("echo built");
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "the disk is well again: {}", said.err);
+        assert_eq!(node(&scratch, "build")["state"], "done");
     }
 
     #[test]

@@ -283,8 +283,9 @@ pub fn observations_of_output(output: &str) -> Vec<Observation> {
     collect_observations(&strip_ansi(output))
 }
 
-/// Makes a report where what the agent printed cannot be read: it may have
-/// failed or asked, so that its exit status alone is not believed.
+/// Makes a report where piton cannot read what the agent printed: it may have
+/// failed or asked, so that its exit status alone is not believed. That is no fault
+/// of the item, so that nothing counts against it.
 #[must_use]
 pub fn report_of_unreadable_output(error: &std::io::Error, ended: &ProgramEnd) -> Report {
     let report = Report {
@@ -292,8 +293,7 @@ pub fn report_of_unreadable_output(error: &std::io::Error, ended: &ProgramEnd) -
             "what the agent printed cannot be read: {error} ({})",
             describe_end(ended)
         )),
-        category: Some(FailureCategory::Logic),
-        ..Report::with_outcome(Outcome::Failed)
+        ..Report::with_outcome(Outcome::Interrupted)
     };
     finish_report(report, ended)
 }

@@ -1,5 +1,6 @@
 //! Agents: started, ended, and what came of them.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -423,9 +424,10 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// What came of an agent by what it printed, and its words.
+    /// What came of an agent by what it printed, and its words. Where that cannot be
+    /// read, the invocation ends: what the next agent prints could not be read either.
     fn read_report(
-        &self,
+        &mut self,
         attempt: AttemptId,
         node: &Node,
         feed: Option<Box<AgentFeed>>,
@@ -433,16 +435,17 @@ impl Runner<'_, '_> {
     ) -> Result<(Report, String), Failure> {
         let output = self.output_path(attempt)?;
         let verdict = self.verdict_source(attempt);
-        let (mut report, text) = match feed {
+        let read = match feed {
             Some(feed) => self.report_of_feed(node, *feed, ended, verdict),
-            None => match spool::read_tail(&output, ANSWER_BYTES) {
-                Ok(text) => (answer::report_of_output(&text, ended, verdict), text),
-                Err(error) => (
-                    answer::report_of_unreadable_output(&error, ended),
-                    String::new(),
-                ),
-            },
+            None => spool::read_tail(&output, ANSWER_BYTES)
+                .map(|text| (answer::report_of_output(&text, ended, verdict), text)),
         };
+        let (mut report, text) = read.unwrap_or_else(|error| {
+            let report = answer::report_of_unreadable_output(&error, ended);
+            self.fault
+                .get_or_insert_with(|| unreadable_output_failure(&output, error));
+            (report, String::new())
+        });
         report.program.conversation = report
             .program
             .conversation
@@ -494,16 +497,8 @@ impl Runner<'_, '_> {
         feed: AgentFeed,
         ended: &ProgramEnd,
         verdict: VerdictSource,
-    ) -> (Report, String) {
-        let mut fed = match feed.read_to_end(ended, self.now()) {
-            Ok(fed) => fed,
-            Err(error) => {
-                return (
-                    answer::report_of_unreadable_output(&error, ended),
-                    String::new(),
-                );
-            }
-        };
+    ) -> io::Result<(Report, String)> {
+        let mut fed = feed.read_to_end(ended, self.now())?;
         let item = self.lp.tables().item(self.row.id, node);
         let asked = item.and_then(|item| self.model_of_item(item));
         let model = self.job.program.resolve_model(asked);
@@ -517,7 +512,7 @@ impl Runner<'_, '_> {
         if let Some(conversation) = &mut report.program.conversation {
             conversation.agent.clone_from(&self.job.agent);
         }
-        (report, words.join("\n"))
+        Ok((report, words.join("\n")))
     }
 
     /// What to do now, when a worker did not complete. Not to know it loses
@@ -702,8 +697,10 @@ impl Runner<'_, '_> {
         let redactor = self.session.world.redactor();
         let feed =
             AgentFeed::new(output, reader, LoopDetector::default(), redactor).with_session(source);
-        let (seen, words) =
-            self.report_of_feed(node, feed, &ProgramEnd::default(), self.job.verdict);
+        let read = self.report_of_feed(node, feed, &ProgramEnd::default(), self.job.verdict);
+        let Ok((seen, words)) = read else {
+            return report;
+        };
         report.observations = answer::observations_of_output(&words);
         report.program.usage = seen.program.usage;
         report.program.models = seen.program.models;
@@ -803,6 +800,16 @@ fn unstarted_agent_input(attempt: AttemptId, node: &Node, why: String) -> Input 
         report: Box::new(report),
         recovery: None,
     }
+}
+
+/// piton cannot read what it keeps itself of an agent.
+fn unreadable_output_failure(output: &Path, error: io::Error) -> Failure {
+    let what = format!("cannot read what the agent printed, {}", output.display());
+    Failure::new("store.fault", what)
+        .with_hint(
+            "see that the disk is well, then run again: nothing was counted against the item",
+        )
+        .with_source(error)
 }
 
 /// An attempt whose worktree is gone has lost what it made, whatever it said. What
