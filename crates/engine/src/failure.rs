@@ -66,6 +66,7 @@ pub const CODES: &[(&str, CommandExit)] = &[
     ("decision.wrong_verb", CommandExit::Usage),
     ("file.conflict", CommandExit::No),
     ("file.exists", CommandExit::No),
+    ("file.fault", CommandExit::Fault),
     ("file.missing", CommandExit::Usage),
     ("file.not_an_image", CommandExit::Usage),
     ("file.outside", CommandExit::No),
@@ -289,12 +290,18 @@ pub fn unreadable_file(path: &std::path::Path, source: io::Error) -> Failure {
         )
         .with_hint("see that the path is right; it is seen from the present folder");
     }
+    let what = format!("cannot read {}", path.display());
+    if source.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) {
+        return Failure::new("file.fault", what)
+            .with_hint("try again; if it stays so, see that the disk is well")
+            .with_source(source);
+    }
     let hint = if source.kind() == io::ErrorKind::PermissionDenied {
         "see that you may read the file"
     } else {
         "let a file that can be read as a whole be in its place, or name another"
     };
-    Failure::new("file.unreadable", format!("cannot read {}", path.display()))
+    Failure::new("file.unreadable", what)
         .with_hint(hint)
         .with_source(source)
 }

@@ -45,7 +45,7 @@ use tempfile::TempDir;
 
 use self::acknowledged::AcknowledgedHead;
 use self::commit::CommitTransaction;
-use self::fault::{io_fault, is_access_fault, is_in_doubt, sqlite_fault};
+use self::fault::{io_fault, is_access_fault, is_in_doubt, read_twice, sqlite_fault};
 use self::files::{FileIdentity, StorePaths};
 use self::queue::{WriterBarrier, WriterQueue};
 pub use self::schema::SCHEMA_VERSION;
@@ -160,8 +160,11 @@ impl SqliteStore {
     ) -> Result<Self, StoreFault> {
         let queue = WriterQueue::open(&place)?;
         place.ensure_log()?;
-        let mut connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let version = check_version(&connected.connection, &place.db)?;
+        let (mut connected, version) = read_twice(|| {
+            let connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            let version = check_version(&connected.connection, &place.db)?;
+            Ok::<_, StoreFault>((connected, version))
+        })?;
         let mode: String = connected
             .connection
             .pragma_query_value(None, "journal_mode", |row| row.get(0))
@@ -188,11 +191,11 @@ impl SqliteStore {
         options: StoreOptions,
     ) -> Result<Self, StoreFault> {
         let journal_only = options.access == StoreAccess::JournalOnly;
-        let connected = match journal_only {
-            true => connect_to_salvage(&place.db),
-            false => connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY),
-        };
-        let direct = connected.and_then(|connected| {
+        let direct = read_twice(|| {
+            let connected = match journal_only {
+                true => connect_to_salvage(&place.db),
+                false => connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY),
+            }?;
             let version = match check_version(&connected.connection, &place.db) {
                 Err(fault) if fault.kind == FaultKind::Newer && journal_only => SCHEMA_VERSION,
                 other => other?,
@@ -308,11 +311,14 @@ impl SqliteStore {
 
     fn read_in_transaction<T>(
         &self,
-        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        read: impl Fn(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreFault> {
         let mut inner = self.lock_inner()?;
         self.check_identity()?;
-        let answer = inner.connection.transaction().and_then(|tx| read(&tx));
+        let answer = read_twice(|| {
+            let tx = inner.connection.transaction()?;
+            read(&tx)
+        });
         answer.map_err(|error| sqlite_fault("read", &self.place.db, error))
     }
 
@@ -460,7 +466,8 @@ impl Store for SqliteStore {
         self.check_identity()?;
         failpoint::point("commit.locked");
         self.checkpoint_if_long(connection, wal_pages)?;
-        let outcome = self.commit_in_turn(connection, id, command, facts);
+        // One that failed is undone as a whole.
+        let outcome = read_twice(|| self.commit_in_turn(connection, id, command, facts));
         let stored = outcome
             .as_ref()
             .is_ok_and(|committed| !committed.events.is_empty());
@@ -501,7 +508,7 @@ impl Store for SqliteStore {
     fn event_count(&self, stream: &StreamId) -> Result<u64, StoreFault> {
         let inner = self.lock_inner()?;
         self.check_identity()?;
-        journal::count_events(&inner.connection, stream)
+        read_twice(|| journal::count_events(&inner.connection, stream))
             .map_err(|error| sqlite_fault("read", &self.place.db, error))
     }
 
@@ -594,7 +601,12 @@ impl Store for SqliteStore {
                 .as_ref()
                 .and_then(|head| head.compare(&connected.connection, now).ok().flatten()),
         };
-        let mut report = verify::verify_database(&connected.connection, &self.place.db)?;
+        let look = || verify::verify_database(&connected.connection, &self.place.db);
+        let mut report = match look()? {
+            // What is damaged is so twice; a disk may fail to read once.
+            first if !first.damage.is_empty() => look()?,
+            first => first,
+        };
         report.lost = acknowledged::read_losses(&self.place);
         if let Some(loss) = loss {
             report.journal_damage += 1;

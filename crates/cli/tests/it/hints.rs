@@ -490,6 +490,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("decision.wrong_verb", "lists the verbs that fit"),
     ("file.conflict", "its commands are typed in `questions`"),
     ("file.exists", "says to name another file"),
+    ("file.fault", "says to try again"),
     ("file.missing", "says to name another file"),
     ("file.not_an_image", "names options"),
     ("file.outside", "says what to copy to where"),

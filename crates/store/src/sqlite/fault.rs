@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use crate::store::{FaultKind, StoreFault};
+use crate::store::{CommitError, FaultKind, StoreFault};
 
 /// A fault of SQLite, while `what` was tried on `path`.
 pub(super) fn sqlite_fault(what: &str, path: &Path, error: rusqlite::Error) -> StoreFault {
@@ -49,12 +49,8 @@ pub(super) fn is_write_failure(error: &rusqlite::Error) -> bool {
 
 /// Whether the folder, rather than what is in it, is the trouble.
 pub(super) fn is_access_fault(fault: &StoreFault) -> bool {
-    let error = fault
-        .source
-        .as_ref()
-        .and_then(|source| source.downcast_ref::<rusqlite::Error>());
     matches!(
-        error.and_then(rusqlite::Error::sqlite_error_code),
+        sqlite_error(fault).and_then(rusqlite::Error::sqlite_error_code),
         Some(
             ErrorCode::CannotOpen
                 | ErrorCode::ReadOnly
@@ -62,6 +58,56 @@ pub(super) fn is_access_fault(fault: &StoreFault) -> bool {
                 | ErrorCode::PermissionDenied
         )
     )
+}
+
+/// What may come of a disk that failed to read.
+///
+/// SQLite says of a read that fails with `EIO` that the database is damaged, and a disk
+/// may fail once. What is damaged is so twice.
+pub(super) trait Misread {
+    /// Whether the same may well succeed.
+    fn may_be_misread(&self) -> bool;
+}
+
+impl Misread for rusqlite::Error {
+    fn may_be_misread(&self) -> bool {
+        use rusqlite::ffi;
+        let failed_reads = [ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR_CORRUPTFS];
+        self.sqlite_error().is_some_and(|failure| {
+            matches!(
+                failure.code,
+                ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
+            ) || failed_reads.contains(&failure.extended_code)
+        })
+    }
+}
+
+impl Misread for StoreFault {
+    fn may_be_misread(&self) -> bool {
+        sqlite_error(self).is_some_and(Misread::may_be_misread)
+    }
+}
+
+impl Misread for CommitError {
+    fn may_be_misread(&self) -> bool {
+        match self {
+            // Of one that failed as a fault of the disk, it may not be known what is stored.
+            CommitError::Fault(fault) => fault.kind == FaultKind::Damaged && fault.may_be_misread(),
+            CommitError::Refused(_) | CommitError::Unknown(_) => false,
+        }
+    }
+}
+
+/// Reads, and once more where the disk may have failed the first time.
+pub(super) fn read_twice<T, E: Misread>(mut read: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+    match read() {
+        Err(error) if error.may_be_misread() => read(),
+        first => first,
+    }
+}
+
+fn sqlite_error(fault: &StoreFault) -> Option<&rusqlite::Error> {
+    fault.source.as_ref()?.downcast_ref::<rusqlite::Error>()
 }
 
 fn classify_error(error: &rusqlite::Error) -> (FaultKind, &'static str) {

@@ -12,6 +12,7 @@ use rusqlite::types::{FromSqlError, Value};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use uuid::Uuid;
 
+use super::fault::read_twice;
 use super::rows::{insert_rows, to_sqlite_integer};
 use crate::store::{Cursor, StreamHead};
 
@@ -355,7 +356,8 @@ pub(super) fn bound_of_seq(connection: &Connection, counted: u64) -> u64 {
     /// The hash, the ids and the texts of an event take more than that.
     const EVENT_BYTES_MIN: u64 = 64;
     let number = |sql: &str| {
-        let value = connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
+        let value =
+            read_twice(|| connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0)));
         let value = value.ok().map(Option::unwrap_or_default);
         value.and_then(|value| u64::try_from(value).ok())
     };

@@ -17,6 +17,7 @@ use piton_core::id::StreamId;
 use piton_core::journal::Record;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
+use super::fault::read_twice;
 use super::journal::{bound_of_seq, parse_record, record_columns, sum_counts};
 use super::rows::to_sqlite_integer;
 use crate::store::UnreadableEvent;
@@ -169,16 +170,21 @@ impl<'c> Salvage<'c> {
         let Ok(position) = i64::try_from(position) else {
             return Ok(None);
         };
-        let mut statement = self.connection.prepare_cached(SEQ_AT_POSITION)?;
-        let seq = statement.query_row(params![stream, position], |row| row.get(0));
-        seq.optional()
+        read_twice(|| {
+            let mut statement = self.connection.prepare_cached(SEQ_AT_POSITION)?;
+            let seq = statement.query_row(params![stream, position], |row| row.get(0));
+            seq.optional()
+        })
     }
 
     fn position_after(&self, stream: i64, position: u64) -> Result<Option<u64>> {
-        let mut statement = self.connection.prepare_cached(POSITION_AFTER)?;
-        let after = params![stream, to_sqlite_integer(position)];
-        let next = statement.query_row(after, |row| row.get::<_, i64>(0));
-        let next = next.optional()?.map(i64::cast_unsigned);
+        let next = read_twice(|| {
+            let mut statement = self.connection.prepare_cached(POSITION_AFTER)?;
+            let after = params![stream, to_sqlite_integer(position)];
+            let next = statement.query_row(after, |row| row.get::<_, i64>(0));
+            next.optional()
+        });
+        let next = next?.map(i64::cast_unsigned);
         // A damaged index can lead back, and so round and round.
         Ok(next.filter(|next| *next > position))
     }
@@ -187,10 +193,10 @@ impl<'c> Salvage<'c> {
         let stream = &self.streams[nth];
         let read = |row: &Row<'_>| Ok(read_event(&stream.name, row));
         let position = to_sqlite_integer(stream.position);
-        let found = self
-            .connection
-            .prepare_cached(AT_POSITION)
-            .and_then(|mut found| found.query_row(params![stream.id, position], read));
+        let found = read_twice(|| {
+            let mut found = self.connection.prepare_cached(AT_POSITION)?;
+            found.query_row(params![stream.id, position], read)
+        });
         found.unwrap_or_else(|error| {
             Err(UnreadableEvent {
                 seq: Some(seq.cast_unsigned()),
@@ -210,8 +216,8 @@ impl<'c> Salvage<'c> {
             if self.met.contains(&seq) {
                 continue;
             }
-            let found = self.connection.prepare_cached(AT_SEQ);
-            let found = found.and_then(|mut found| {
+            let found = read_twice(|| {
+                let mut found = self.connection.prepare_cached(AT_SEQ)?;
                 let event = found.query_row([seq], |row| Ok(self.read_unnamed(row)));
                 event.optional()
             });
@@ -249,8 +255,8 @@ impl<'c> Salvage<'c> {
 
     /// The next sequence number at which there may be an event.
     fn seq_after(&self, seq: i64) -> Option<i64> {
-        let statement = self.connection.prepare_cached(SEQ_AFTER);
-        let next = statement.and_then(|mut statement| {
+        let next = read_twice(|| {
+            let mut statement = self.connection.prepare_cached(SEQ_AFTER)?;
             let next = statement.query_row([seq], |row| row.get(0));
             next.optional()
         });
@@ -287,12 +293,14 @@ impl<'c> Salvage<'c> {
 /// The streams, as far as they can be read.
 fn read_streams(connection: &Connection) -> Vec<SalvagedStream> {
     let mut streams = Vec::new();
-    let mut read = || -> Result<()> {
+    let read = || -> Result<()> {
+        streams.clear();
         let mut names = connection.prepare(NAMES)?;
         let mut rows = names.query([])?;
         while let Some(row) = rows.next()? {
             let id: i64 = row.get(0)?;
-            let count = connection.query_row(COUNT, [id], |row| Ok(unsigned(row, 0)));
+            let count =
+                read_twice(|| connection.query_row(COUNT, [id], |row| Ok(unsigned(row, 0))));
             streams.push(SalvagedStream {
                 id,
                 name: StreamId::from_stored(row.get::<_, String>(1)?),
@@ -305,7 +313,7 @@ fn read_streams(connection: &Connection) -> Vec<SalvagedStream> {
         Ok(())
     };
     // Of a stream that is missing here, the events are named one by one.
-    read().ok();
+    read_twice(read).ok();
     streams
 }
 

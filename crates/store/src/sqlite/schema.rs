@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use uuid::Uuid;
 
 use super::checksum;
-use super::fault::{io_fault, sqlite_fault};
+use super::fault::{io_fault, read_twice, sqlite_fault};
 use super::files::{StorePaths, create_private_file, link_without_replacing, refuse_network_fs};
 use super::index;
 use super::queue::WriterQueue;
@@ -91,11 +91,17 @@ pub(super) fn connect(db: &Path, flags: OpenFlags) -> Result<OpenDatabase, Store
 /// Connects to read whatever is there: the description of one table that cannot be
 /// understood keeps nothing from the others.
 pub(super) fn connect_to_salvage(db: &Path) -> Result<OpenDatabase, StoreFault> {
-    connect_by(
-        db,
-        OpenFlags::SQLITE_OPEN_READ_ONLY,
-        SchemaReading::Tolerant,
-    )
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    // What the disk fails to read of the descriptions would be missing from then on.
+    let whole = read_twice(|| {
+        let connected = connect(db, flags)?;
+        connected
+            .connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+            .map_err(|error| sqlite_fault("open", db, error))?;
+        Ok::<_, StoreFault>(connected)
+    });
+    whole.or_else(|_| connect_by(db, flags, SchemaReading::Tolerant))
 }
 
 /// What becomes of a table whose description cannot be understood.

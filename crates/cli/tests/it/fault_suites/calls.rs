@@ -171,6 +171,40 @@ fn check_written(scratch: &Scratch, said: &Said, place: &str) -> Result<(), Stri
 }
 
 #[test]
+fn a_read_that_fails_once_is_not_called_damage() {
+    let scratch = project();
+    for args in [&["status", "--json"][..], &["journal", "export"], WRITES] {
+        let Some(calls) = calls_of(args) else {
+            return;
+        };
+        let reads = calls.iter().find(|(name, _)| name == "pread64");
+        for nth in 1..=reads.expect("SQLite reads with it").1 {
+            let inject = format!("inject=pread64:error=EIO:when={nth}");
+            let before = ["-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64", "-e"];
+            let mut strace = through(
+                "strace",
+                &[&before[..], &[&inject]].concat(),
+                &scratch,
+                args,
+            );
+            let said = Said::of(&strace.output().expect("strace is there"));
+            // The disk failed (7), or it was asked once more.
+            let fits = matches!(said.exit, 0 | 7) || !has_begun(&said);
+            assert!(fits, "{args:?}, read {nth}: {}: {}", said.exit, said.err);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_the_disk_cannot_read_is_a_fault_of_the_disk() {
+    let scratch = project();
+    let said = scratch.piton(&["plan", "check", "/proc/self/mem"]);
+    assert_eq!(said.exit, 7, "{}", said.err);
+    assert!(said.err.contains("[file.fault]"), "{}", said.err);
+    assert!(said.err.contains("try again"), "{}", said.err);
+}
+
+#[test]
 fn a_call_that_fails_in_a_command_that_writes_loses_nothing() {
     let Some(calls) = calls_of(WRITES) else {
         return;
