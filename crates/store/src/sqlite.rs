@@ -18,6 +18,7 @@ mod load;
 mod queue;
 mod rebuild;
 mod refold;
+mod replaced;
 mod row_groups;
 mod rows;
 mod salvage;

@@ -321,6 +321,9 @@ pub struct RestoreReport {
     pub path: PathBuf,
     /// Where the store that was there before is kept; none when there was none.
     pub kept: Option<PathBuf>,
+    /// Older ones that were kept so and are removed: all of their events are in the
+    /// store that is in place now, or in one that is kept.
+    pub removed: Vec<PathBuf>,
     /// What was found in the store that is in place now.
     pub verdict: VerifyReport,
     /// What a rebuild found gone that was acknowledged: it is noted, as by a writer.

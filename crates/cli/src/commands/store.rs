@@ -1,6 +1,6 @@
 //! `piton store`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
 use piton_engine::caller::{CommandAccess, Permission};
@@ -89,10 +89,7 @@ impl TypedCommand for StoreArgs {
                 let restored = store::restore(call.world, &file)?;
                 call.print(&restored, |restored, _, output| {
                     output.print_note(&format!("restored {}", restored.store.display()));
-                    if let Some(kept) = &restored.kept {
-                        output
-                            .print_note(&format!("the former store is kept as {}", kept.display()));
-                    }
+                    show_former(restored.kept.as_deref(), &restored.removed, output);
                 });
             }
         }
@@ -116,8 +113,19 @@ fn show_rebuilt(rebuilt: &RebuiltStore, _: &World, output: &mut CliOutput) {
         format_count(rebuilt.events, "event"),
         format_count(rebuilt.rows, "row")
     ));
-    if let Some(kept) = &rebuilt.kept {
+    show_former(rebuilt.kept.as_deref(), &rebuilt.removed, output);
+}
+
+/// What became of the store that another one took the place of, and of older ones.
+fn show_former(kept: Option<&Path>, removed: &[PathBuf], output: &mut CliOutput) {
+    if let Some(kept) = kept {
         output.print_note(&format!("the former store is kept as {}", kept.display()));
+    }
+    for path in removed {
+        output.print_note(&format!(
+            "removed {}: the last three are kept, and others have all its events",
+            path.display()
+        ));
     }
 }
 

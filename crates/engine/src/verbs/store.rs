@@ -72,6 +72,9 @@ pub struct RestoredStore {
     pub store: PathBuf,
     /// Where the former one is kept.
     pub kept: Option<PathBuf>,
+    /// Which older ones, kept so, were removed: their events are all in others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<PathBuf>,
 }
 
 crate::name_schema!(RestoredStore, "piton.store.restore/1");
@@ -104,6 +107,7 @@ pub fn restore(world: &World, from: &Path) -> Result<RestoredStore, Failure> {
     Ok(RestoredStore {
         store: restored.path,
         kept: restored.kept,
+        removed: restored.removed,
     })
 }
 
@@ -115,6 +119,9 @@ pub struct RebuiltStore {
     pub store: PathBuf,
     /// Where the former one is kept.
     pub kept: Option<PathBuf>,
+    /// Which older ones, kept so, were removed: their events are all in others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<PathBuf>,
     /// How many events it has.
     pub events: u64,
     /// How many rows of views were made of them.
@@ -147,6 +154,7 @@ pub fn rebuild(
     Ok(RebuiltStore {
         store: rebuilt.path,
         kept: rebuilt.kept,
+        removed: rebuilt.removed,
         events: rebuilt.verdict.events,
         rows: rebuilt.verdict.rows,
     })

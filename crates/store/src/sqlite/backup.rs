@@ -19,7 +19,7 @@ use super::schema::{
     assign_writer_of_copy, check_version, connect, flush_file, remove_leftovers, temporary_path,
     upgrade_copy,
 };
-use super::{SqliteStore, verify};
+use super::{SqliteStore, replaced, verify};
 use crate::clock::{Clock, SystemClock};
 use crate::failpoint;
 use crate::store::{FaultKind, RestoreReport, StoreFault, VerifyReport};
@@ -150,6 +150,7 @@ fn restore_locked(
     Ok(RestoreReport {
         path: place.db.clone(),
         kept,
+        removed: replaced::remove_old(place),
         verdict,
         loss: None,
     })
@@ -250,7 +251,7 @@ fn is_busy(fault: &StoreFault) -> bool {
 /// Gives the present database a second name, which it keeps.
 fn retain_replaced(place: &StorePaths) -> Result<PathBuf, StoreFault> {
     let now: Timestamp = SystemClock.now();
-    let stem = format!("journal.db.replaced-{}", now.strftime("%Y%m%dT%H%M%SZ"));
+    let stem = format!("{}{}", replaced::PREFIX, now.strftime("%Y%m%dT%H%M%SZ"));
     for nth in 1..100 {
         let kept = place.dir.join(if nth == 1 {
             stem.clone()

@@ -19,7 +19,7 @@ use super::schema::{
     SCHEMA_VERSION, assign_writer_of_copy, check_version, connect, connect_to_salvage,
     create_database, flush_file, remove_leftovers, temporary_path, tolerate_schema, upgrade_copy,
 };
-use super::{SqliteStore, acknowledged};
+use super::{SqliteStore, acknowledged, replaced};
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::failpoint;
 use crate::store::{Damage, FaultKind, RebuildStep, RestoreReport, StoreFault, UnreadableEvent};
@@ -109,6 +109,7 @@ fn rebuild_locked(
     Ok(RestoreReport {
         path: place.db.clone(),
         kept,
+        removed: replaced::remove_old(place),
         verdict,
         loss,
     })

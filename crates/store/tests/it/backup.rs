@@ -187,3 +187,57 @@ fn a_backup_takes_the_place_of_a_store_that_is_beyond_reading() {
     );
     assert_eq!(position(&sqlite_in(dir.path(), TestClock::seeded(1))), 1);
 }
+
+/// The stores that others took the place of.
+fn replaced_in(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(dir).expect("readable").flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut found: Vec<_> = paths
+        .filter(|path| path.to_string_lossy().contains(".replaced-"))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn of_the_stores_that_a_restore_replaces_the_last_three_stay() {
+    let (dir, other) = (scratch(), scratch());
+    let backup = other.path().join("copy");
+    let (store, mut ids) = (sqlite_in(dir.path(), TestClock::seeded(1)), Ids::seeded(1));
+    write(&store, &mut ids, "one");
+    store.backup(&backup).expect("writable");
+    drop(store);
+    let mut removed = Vec::new();
+    for _ in 0..6 {
+        let report = SqliteStore::restore(&backup, dir.path()).expect("it can be replaced");
+        removed.extend(report.removed);
+    }
+    let left = replaced_in(dir.path());
+    assert_eq!((left.len(), removed.len()), (3, 3));
+    assert!(removed.iter().all(|path| !left.contains(path)));
+}
+
+#[test]
+fn the_only_store_that_has_an_event_is_never_removed() {
+    let (dir, other) = (scratch(), scratch());
+    let backup = other.path().join("copy");
+    let (store, mut ids) = (sqlite_in(dir.path(), TestClock::seeded(1)), Ids::seeded(1));
+    write(&store, &mut ids, "one");
+    store.backup(&backup).expect("writable");
+    write(&store, &mut ids, "of no backup");
+    drop(store);
+    let first = SqliteStore::restore(&backup, dir.path()).expect("it can be replaced");
+    let only = first.kept.expect("it is kept");
+    // One that cannot be read may have anything.
+    let unreadable = dir.path().join("journal.db.replaced-20200101T000000Z");
+    fs::write(&unreadable, "no database").expect("writable");
+    for _ in 0..6 {
+        SqliteStore::restore(&backup, dir.path()).expect("it can be replaced");
+    }
+    let left = replaced_in(dir.path());
+    assert!(
+        left.contains(&only) && left.contains(&unreadable),
+        "{left:?}"
+    );
+    assert_eq!(left.len(), 5, "{left:?}");
+}
