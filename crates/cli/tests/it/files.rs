@@ -330,6 +330,41 @@ mod sync {
 }
 
 #[test]
+fn piton_warns_of_no_line_that_it_wrote_itself() {
+    const LIST: &str = r#"{"project":"p","branchName":"b","userStories":[{"id":"US-1","title":"one","description":"d","acceptanceCriteria":["a"],"priority":1,"passes":false,"notes":""}]}"#;
+    for plan in ["prd.json", "TODO.md", "demo"] {
+        let scratch = Scratch::new();
+        scratch
+            .sprint("  - id: build\n    prompt: build it\n")
+            .write("prd.json", LIST)
+            .write("TODO.md", "- [ ] one\n")
+            .agent("if ! [ -e made ]; then touch made; echo 'no: \"cc\" | here'; exit 1; fi; echo x >>made; echo 'so: it | is'");
+        for format in ["ralph-json", "ralph-dir", "agent-os"] {
+            let said = scratch.piton(&["init", "--yes", "--with", format]);
+            assert_eq!(said.exit, 0, "{format}: {}", said.err);
+        }
+        let run = [
+            "run",
+            plan,
+            "--agent",
+            "./agent.sh",
+            "--verdict",
+            "exit-status",
+        ];
+        scratch.piton(&run);
+        for kind in ["task_completed", "task_blocked", "error", "decision"] {
+            scratch.piton(&["log", kind, "--notes", "no: \"cc\" | 5%\n- [ ] two"]);
+        }
+        assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+        for args in [&["files", "list"][..], &["init", "--yes"]] {
+            let said = scratch.piton(args);
+            let text = said.err + &said.out;
+            assert!(!text.contains("warning"), "{plan}, {args:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn in_a_second_work_tree_it_is_said_whose_files_are_kept() {
     let scratch = Scratch::new().with_fixed_clock();
     scratch.write("main/x", "").write("main/.gitignore", "");

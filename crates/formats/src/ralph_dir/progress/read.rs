@@ -284,7 +284,8 @@ impl ProgressReader<'_, '_> {
                     self.warn("COMPLETED_NOT_TICKED", done.span, &path)
                         .set_message("this stands under `Completed`, and its box is not ticked");
                 }
-                if done.what.commit.is_none() {
+                // Of its own lines, piton wrote all that it knows.
+                if done.what.commit.is_none() && done.own.is_none() {
                     self.warn("COMPLETED_WITHOUT_COMMIT", done.span, &path)
                         .set_message("this criterion has no line `  - Commit: HASH`");
                 }
