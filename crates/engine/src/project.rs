@@ -10,7 +10,7 @@ pub(crate) mod relocation;
 
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use piton_store::{StoreAddress, StoreFault};
@@ -76,9 +76,14 @@ impl Project {
                 let named = world.resolve_path(named);
                 // As every other path of the project is named: by no link.
                 let named = fs::canonicalize(&named).unwrap_or(named);
-                locate_home(find_git(&named).as_ref(), &named)
+                locate_home(find_git(&named).as_ref(), &named, None)
             }
-            None => locate_home(git.as_ref(), start),
+            None => {
+                // A journal for all that a user or a machine has helps nobody.
+                let is_project = world.cwd.parent().is_some()
+                    && world.var("HOME").map(Path::new) != Some(world.cwd.as_path());
+                locate_home(git.as_ref(), start, is_project.then_some(&*world.cwd))
+            }
         };
         Self {
             in_git: git.is_some(),
@@ -377,9 +382,18 @@ struct GitLayout {
 
 /// The root and the home of the project that a folder belongs to. A journal in `.piton/`
 /// counts before that in git's folder: older versions kept it there.
-fn locate_home(git: Option<&GitLayout>, start: &Path) -> (PathBuf, PathBuf) {
+///
+/// Outside of git it is the nearest folder above with a journal of this user, else the
+/// present folder, if that may be a project, where `start` is in it: a plan in a folder below and the commands
+/// that are typed here have one journal.
+fn locate_home(git: Option<&GitLayout>, start: &Path, cwd: Option<&Path>) -> (PathBuf, PathBuf) {
     let Some(git) = git else {
-        return (start.to_owned(), start.join(HOME));
+        let root = start
+            .ancestors()
+            .find(|folder| is_own_home(&folder.join(HOME)))
+            .or(cwd.filter(|cwd| start.starts_with(cwd)))
+            .unwrap_or(start);
+        return (root.to_owned(), root.join(HOME));
     };
     let above = start.ancestors();
     let here = above.take_while(|folder| folder.starts_with(&git.work_tree));
@@ -391,6 +405,14 @@ fn locate_home(git: Option<&GitLayout>, start: &Path) -> (PathBuf, PathBuf) {
         Some(folder) => (folder.to_owned(), folder.join(HOME)),
         None => (git.root.clone(), git.home.clone()),
     }
+}
+
+/// Whether a folder holds a journal and is this user's: anyone may make one in a folder
+/// that all share, as `/tmp`.
+fn is_own_home(home: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    fs::metadata(home).is_ok_and(|found| found.is_dir() && found.uid() == user)
+        && journal_place::may_hold_journal(home)
 }
 
 fn find_git(start: &Path) -> Option<GitLayout> {
