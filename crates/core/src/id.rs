@@ -133,9 +133,7 @@ impl Node {
     #[must_use]
     pub fn display_path(&self) -> String {
         let parts = self.0.split('/');
-        let parts: Vec<String> = parts
-            .map(|part| part.replace("%2F", "/").replace("%25", "%"))
-            .collect();
+        let parts: Vec<String> = parts.map(unescape_id).collect();
         parts.join(" > ")
     }
 
@@ -191,7 +189,13 @@ impl Node {
         })
     }
 
-    /// The path as text.
+    /// What is stored of a node, as people type it.
+    #[must_use]
+    pub fn shown(stored: &str) -> String {
+        unescape_id(stored)
+    }
+
+    /// The path as it is stored, and as programs refer to it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -224,10 +228,16 @@ impl Node {
     }
 }
 
+/// As people type it, which [`Node::readings_of_shown`] reads. What is stored, and
+/// what programs refer to it by, is [`Node::as_str`].
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        unescape_id(&self.0).fmt(f)
     }
+}
+
+fn unescape_id(part: &str) -> String {
+    part.replace("%2F", "/").replace("%25", "%")
 }
 
 /// Where an item stands in its tree: its index (from 0) at each level.

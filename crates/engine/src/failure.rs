@@ -12,7 +12,7 @@ use std::io;
 use piton_core::dollars::Dollars;
 use piton_core::run::{Pause, RunHolder, RunState};
 use piton_core::usage::Spend;
-use piton_core::{Refusal, RunRow, Verb};
+use piton_core::{Node, Refusal, RunRow, Verb};
 use piton_formats::problem::Problem;
 use piton_store::{CommitError, FaultKind, StoreFault};
 use serde::{Serialize, Serializer};
@@ -556,7 +556,8 @@ pub(crate) fn run_state_failure_with_spend(
     at: Option<String>,
     spent: Option<&Spend>,
 ) -> Failure {
-    let at = at.map(|node| format!(" at {node}")).unwrap_or_default();
+    let at = at.map(|node| format!(" at {}", Node::shown(&node)));
+    let at = at.unwrap_or_default();
     let typed = quote_word(name);
     match (state, pause) {
         (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).with_hint(format!("start it with `piton run {typed}`")),

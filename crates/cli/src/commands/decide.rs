@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
 use piton_engine::model::request::{Injection, Until};
 use piton_engine::model::{DecisionChoice, DecisionKind, Verb};
 use piton_engine::verbs::inbox::{self, DecisionAnswer, DecisionResult, RequestTerms};
@@ -176,6 +177,7 @@ fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
     if let Some(decided) = &decided.question {
         let told = match (decided.verb == Verb::Answer, &decided.node) {
             (true, Some(node)) => {
+                let node = Node::shown(node);
                 format!("answered; it is remembered, and the next prompt of {node} tells it")
             }
             (true, None) => "answered; it is remembered".to_owned(),
@@ -201,7 +203,7 @@ fn show_decision(decided: &DecisionResult, output: &mut CliOutput) {
             (Verb::Reject, _) => "rejected; an agent goes on with it, and is told why",
             _ => "left out",
         };
-        output.print_note(&format!("{}: {what}", decided.node));
+        output.print_note(&format!("{}: {what}", Node::shown(&decided.node)));
     }
     if let Some(outcome) = &decided.run {
         show_outcome(outcome, output);

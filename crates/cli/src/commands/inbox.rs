@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, Subcommand};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
 use piton_engine::model::terminal::clean_line;
 use piton_engine::model::{DecisionChoice, Verb};
 use piton_engine::verbs::inbox::{
@@ -101,7 +102,7 @@ fn render_question(question: &OpenQuestion) -> String {
     let mut text = String::new();
     let about = match &question.node {
         Some(node) => {
-            let name = label_of_node(node, question.title.as_deref());
+            let name = label_of_node(&Node::shown(node), question.title.as_deref());
             format!("  {DIM}{} at {name}{DIM:#}", question.run)
         }
         // What is asked of a file names the file.

@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
 use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
 use piton_engine::verbs::next::{self, NextWork, RunNext};
 use piton_engine::{CommandExit, Failure, World};
@@ -121,9 +122,10 @@ fn render_run_next(world: &World, run: &RunNext) -> String {
 
 /// The path of an item, and what it is called.
 fn item_name(item: &ItemView) -> String {
+    let node = Node::shown(&item.node);
     match &item.title {
-        Some(title) => format!("{} ({})", item.node, first_line(title)),
-        None => item.node.clone(),
+        Some(title) => format!("{node} ({})", first_line(title)),
+        None => node,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
 use piton_engine::verbs::recent::{self, AttemptObservation, Blockers, ItemAttempts, Observations};
 use piton_engine::{CommandExit, Failure, World};
 
@@ -78,7 +79,10 @@ fn show_item_history(item: &ItemAttempts, world: &World, output: &mut CliOutput)
     let logged = item.entries.iter().map(|row| render_entry_line(world, row));
     output.print_data(&past.chain(logged).collect::<String>());
     if item.attempts.is_empty() && item.entries.is_empty() {
-        output.print_note(&format!("no attempt was made at `{}`", item.node));
+        output.print_note(&format!(
+            "no attempt was made at `{}`",
+            Node::shown(&item.node)
+        ));
     }
 }
 
@@ -104,7 +108,7 @@ fn render_observations(all: &[AttemptObservation]) -> String {
             ""
         };
         [
-            first_line(one.attempt.as_deref().unwrap_or(&one.node)),
+            first_line(one.attempt.as_deref().unwrap_or(&Node::shown(&one.node))),
             observation.kind.to_string(),
             observation
                 .category

@@ -1,5 +1,6 @@
 //! `piton record`.
 
+use piton_engine::model::Node;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args as ClapArgs, ValueEnum};
@@ -291,7 +292,7 @@ fn show_recorded(recorded: &RecordedAttempt, output: &mut CliOutput) {
     let attempt = format!(
         "attempt {} at `{}`{run}",
         recorded.number,
-        first_line(&recorded.node)
+        first_line(&Node::shown(&recorded.node))
     );
     output.print_note(&if recorded.is_pending {
         format!("noted for {attempt}: {outcome}; it counts when the attempt ends")
@@ -301,11 +302,11 @@ fn show_recorded(recorded: &RecordedAttempt, output: &mut CliOutput) {
     if recorded.new_item {
         output.print_note(&format!(
             "{DIM}`{}` is a new item, of no plan{DIM:#}",
-            first_line(&recorded.node)
+            first_line(&Node::shown(&recorded.node))
         ));
     }
     if let Some(not_done) = &recorded.not_done {
-        output.print_hint(&explain_not_done(&recorded.node, not_done));
+        output.print_hint(&explain_not_done(&Node::shown(&recorded.node), not_done));
     }
     if let Some(used) = describe_spend(&Spend::from_usage(&recorded.usage)) {
         output.print_note(&format!("{DIM}used {used}{DIM:#}"));

@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
 use piton_engine::model::amount::format_size;
 use piton_engine::model::gate::excerpt_output;
 use piton_engine::verbs::transcript::{
@@ -67,7 +68,11 @@ impl TypedCommand for TranscriptArgs {
 impl TranscriptArgs {
     /// Says what more there may be, and what to type for it.
     fn show_end(&self, read: &TranscriptSummary, output: &mut CliOutput) {
-        let what = format!("attempt {} at {}", read.number, first_line(&read.item));
+        let what = format!(
+            "attempt {} at {}",
+            read.number,
+            first_line(&Node::shown(&read.item))
+        );
         if let Some(next) = &read.next {
             let printed = if read.is_empty {
                 ", and had printed nothing"

@@ -1,6 +1,7 @@
 //! The account with which an invocation ends: one screen.
 
 use piton_engine::model::ItemState;
+use piton_engine::model::Node;
 use piton_engine::model::amount::format_duration;
 use piton_engine::verbs::account::{Account, AccountItem};
 use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
@@ -198,7 +199,7 @@ fn failed_item_lines(item: &AccountItem) -> Vec<String> {
         .unwrap_or("no reason was given");
     let text = truncate_line(&format!(
         "{}{} - {}",
-        item.item.node,
+        Node::shown(&item.item.node),
         item_title_suffix(item),
         first_line(why)
     ));
@@ -218,7 +219,7 @@ fn waiting_item_lines(item: &AccountItem) -> Vec<String> {
     let why = why.map_or_else(String::new, |why| format!(" - {}", first_line(why)));
     let text = truncate_line(&format!(
         "{}{}{why}",
-        item.item.node,
+        Node::shown(&item.item.node),
         item_title_suffix(item)
     ));
     let mut lines = vec![format!("{YELLOW}?{YELLOW:#} {text}")];

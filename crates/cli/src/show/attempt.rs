@@ -1,6 +1,7 @@
 //! An item with its attempts, and an attempt, whole.
 
 use piton_engine::World;
+use piton_engine::model::Node;
 use piton_engine::model::attempt::DiffStat;
 use piton_engine::model::terminal::clean_text;
 use piton_engine::model::usage::Spend;
@@ -27,7 +28,11 @@ pub(crate) fn render_item(world: &World, shown: &ItemDetails) -> String {
     let branch = branch.map_or_else(String::new, |branch| format!(" on {branch}"));
     text.push_str(&render_field(
         "state",
-        &format!("{}{branch} in {run}, at {}", item.state, item.node),
+        &format!(
+            "{}{branch} in {run}, at {}",
+            item.state,
+            Node::shown(&item.node)
+        ),
     ));
     if let Some(summary) = &item.life.summary {
         text.push_str(&render_block("summary", summary));
@@ -78,7 +83,7 @@ pub(crate) fn render_attempt(world: &World, shown: &AttemptDetails) -> String {
     let model = model.map_or_else(String::new, |model| format!(" ({model})"));
     let mut text = format!(
         "{BOLD}{}#{}{BOLD:#} {}, {} by {}{model}\n",
-        shown.node,
+        Node::shown(&shown.node),
         shown.number,
         shown.end.outcome,
         shown.role.as_str(),

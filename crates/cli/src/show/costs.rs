@@ -1,5 +1,6 @@
 //! What attempts used and cost.
 
+use piton_engine::model::Node;
 use std::collections::BTreeMap;
 
 use piton_engine::model::usage::Spend;
@@ -45,7 +46,7 @@ fn run_rows(run: &RunCosts) -> Vec<[String; 4]> {
     let mut rows = vec![heading_row(&first_line(&run.run))];
     for item in &run.items {
         rows.push(spend_row(
-            &format!("  {}", first_line(&item.node)),
+            &format!("  {}", first_line(&Node::shown(&item.node))),
             &item.spend,
         ));
     }

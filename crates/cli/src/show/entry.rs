@@ -1,6 +1,7 @@
 //! Entries of sessions, and what happened lately.
 
 use piton_engine::World;
+use piton_engine::model::Node;
 use piton_engine::model::entry::EntryRow;
 use piton_engine::model::usage::Spend;
 use piton_engine::verbs::recent::{AttemptSummary, RecentActivity};
@@ -111,7 +112,8 @@ pub(crate) fn render_unresolved_blockers(blockers: &[EntryRow]) -> String {
 
 /// An attempt in a line.
 fn render_attempt_line(world: &World, attempt: &AttemptSummary) -> String {
-    let name = attempt.name.as_deref().unwrap_or(&attempt.node);
+    let node = Node::shown(&attempt.node);
+    let name = attempt.name.as_deref().unwrap_or(&node);
     // What an agent says of its work is no reason why that failed.
     let said = attempt.error.as_deref().or(attempt.summary.as_deref());
     let said = said.map(|said| format!(": {}", first_line(said)));

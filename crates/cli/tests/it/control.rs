@@ -280,6 +280,57 @@ fn an_id_is_typed_as_it_is_shown() {
 }
 
 #[test]
+fn no_text_shows_an_id_otherwise_than_people_type_it() {
+    let scratch = Scratch::new();
+    let list = LIST.replace("\"a\"", "\"a/b 50%\"");
+    scratch.agent("echo done; exit 3").write("prd.json", &list);
+    let run = ["run", "prd.json", "--agent", "./agent.sh"];
+    let typed: [&[&str]; 7] = [
+        &run,
+        &["status"],
+        &["status", "--failures"],
+        &["next"],
+        &["inbox"],
+        &["show", "a/b 50%"],
+        &["record", "x/y 1%", "--outcome", "failed", "--error", "e"],
+    ];
+    let mut seen = 0;
+    for args in typed {
+        let said = scratch.piton(args);
+        let text = said.err + &said.out;
+        assert!(
+            !text.contains("%2F") && !text.contains("%25"),
+            "{args:?}: {text}"
+        );
+        seen += usize::from(text.contains("a/b 50%"));
+    }
+    assert!(seen >= 5, "{seen} of them name it");
+}
+
+#[test]
+fn outside_of_git_commands_in_folders_below_find_the_same_journal() {
+    let scratch = Scratch::outside_git();
+    scratch
+        .agent("echo done")
+        .write("sub/prd.json", LIST)
+        .write("sub/deep/x", "");
+    // The home of the user is no project.
+    let piton = |folder: &str, args: &[&str]| {
+        let mut command = scratch.command_in(folder, args);
+        command.env("HOME", scratch.path().join("sub/deep"));
+        Said::of(&command.output().expect("piton is there"))
+    };
+    let run = ["run", "sub/prd.json", "--agent", "./agent.sh"];
+    let said = piton("", &run);
+    assert!(said.err.contains("keeping progress in "), "{}", said.err);
+    for folder in ["", "sub", "sub/deep"] {
+        let shown = piton(folder, &["status"]);
+        assert!(shown.out.starts_with("prd"), "{folder}: {}", shown.err);
+    }
+    assert!(!scratch.path().join("sub/.piton").exists());
+}
+
+#[test]
 fn a_mistyped_project_begins_no_journal() {
     let scratch = Scratch::new();
     scratch.write("file", "");

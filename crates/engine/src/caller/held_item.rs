@@ -237,8 +237,8 @@ fn held_item_of_attempt(session: &Session<'_>, id: AttemptId) -> Result<HeldItem
     let run_name = run_name.filter(|_| row.run != RunId::PROJECT);
     Ok(HeldItem {
         item: match &run_name {
-            Some(run) => format!("{run}:{}", row.node),
-            None => row.node.to_string(),
+            Some(run) => format!("{run}:{}", row.node.as_str()),
+            None => row.node.as_str().to_owned(),
         },
         run: row.run,
         run_name,

@@ -36,7 +36,7 @@ pub(super) fn load_run_snapshot(
 
 /// What a git is found by that makes the commit of an item.
 pub(super) fn commit_mark(run: RunId, node: &Node) -> String {
-    process::own_mark(&format!("commit-{run}-{node}"))
+    process::own_mark(&format!("commit-{run}-{}", node.as_str()))
 }
 
 pub(crate) fn owner_name() -> String {

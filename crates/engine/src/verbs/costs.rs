@@ -109,7 +109,7 @@ fn spend_of_unknown_model(tables: &Tables, run: RunId) -> Spend {
 fn costs_of_items(tables: &Tables, run: RunId) -> Vec<ItemCosts> {
     let tried = tables.tree(run).filter(|item| !item.work.spend.is_empty());
     let costs = tried.map(|item| ItemCosts {
-        node: item.node.to_string(),
+        node: item.node.as_str().to_owned(),
         spend: item.work.spend.clone().without_cached_input(),
     });
     costs.collect()

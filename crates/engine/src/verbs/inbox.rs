@@ -533,7 +533,7 @@ fn decided_review(row: &DecisionRow, verb: Verb) -> Option<DecidedReview> {
     });
     reviewed.map(|node| DecidedReview {
         id: display_id(row),
-        node: node.to_string(),
+        node: node.as_str().to_owned(),
         kind: row.kind,
         verb,
     })

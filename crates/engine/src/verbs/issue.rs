@@ -378,7 +378,7 @@ fn issue_of_item(tables: &Tables, item: &ItemRow) -> Option<IssueView> {
     });
     Some(IssueView {
         id: item.plan.id.clone(),
-        node: item.node.to_string(),
+        node: item.node.as_str().to_owned(),
         state: item.state,
         file_state: words.state.map(str::to_owned),
         title: words.title,

@@ -500,7 +500,7 @@ impl ItemView {
         let open = open_question(tables, item.run, &item.node);
         Self {
             run: run.map_or_else(String::new, |run| run.name.clone()),
-            node: item.node.to_string(),
+            node: item.node.as_str().to_owned(),
             id: item.plan.id.clone(),
             title: title_of_item(item),
             depth: item.plan.place.depth(),
@@ -562,7 +562,7 @@ impl ItemView {
     pub fn of_planned(run: &str, item: &PlannedItem) -> Self {
         Self {
             run: run.to_owned(),
-            node: item.node.to_string(),
+            node: item.node.as_str().to_owned(),
             id: item.id.clone(),
             title: title_of_planned(item),
             depth: item.place.depth(),

@@ -167,7 +167,7 @@ impl<'t> RecentEvent<'t> {
     fn task(&self) -> Option<String> {
         match self {
             Self::Entry(row) => row.entry.task_id.clone(),
-            Self::Attempt(row) => Some(row.node.to_string()),
+            Self::Attempt(row) => Some(row.node.as_str().to_owned()),
         }
     }
 
@@ -351,7 +351,7 @@ pub fn observations(
         let attempts = sorted_attempts(&tables);
         let last = &attempts[attempts.len().saturating_sub(count)..];
         return Ok(Observations {
-            item: Some(meant.node.to_string()),
+            item: Some(meant.node.as_str().to_owned()),
             observations: collect_observations(&tables, last, |_| true),
             attempts: last.len(),
         });
@@ -391,7 +391,7 @@ pub fn history_of_item(world: &World, item: &str, count: usize) -> Result<ItemAt
     let skipped = entries.len().saturating_sub(count);
     Ok(ItemAttempts {
         run: meant.run_name,
-        node: meant.node.to_string(),
+        node: meant.node.as_str().to_owned(),
         attempts: last
             .iter()
             .map(|row| summarize_attempt(&tables, row))
@@ -477,7 +477,7 @@ fn summarize_attempt(tables: &Tables, row: &AttemptRow) -> AttemptSummary {
     AttemptSummary {
         name: row.name.clone(),
         run: run_name(tables, row.run),
-        node: row.node.to_string(),
+        node: row.node.as_str().to_owned(),
         number: row.number,
         outcome: outcome_of_attempt(row),
         agent: row.agent.clone(),
@@ -511,7 +511,7 @@ fn collect_observations(
                 .map(|one| AttemptObservation {
                     attempt: row.name.clone(),
                     run: run_name(tables, row.run),
-                    node: row.node.to_string(),
+                    node: row.node.as_str().to_owned(),
                     completed_since: completed.contains(&item),
                     observation: one.clone(),
                 }),

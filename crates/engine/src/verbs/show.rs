@@ -369,7 +369,7 @@ fn show_attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> Att
         name: row.name.clone(),
         id: row.id,
         run: run.map(|run| run.name.clone()),
-        node: row.node.to_string(),
+        node: row.node.as_str().to_owned(),
         title: tables.item(row.run, &row.node).and_then(title_of_item),
         number: row.number,
         role: row.role,

@@ -258,7 +258,7 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
     Ok(RunReport {
         pause: row.pause.clone(),
         reason: row.reason.clone(),
-        current: current.map(|node| node.to_string()),
+        current: current.map(|node| node.as_str().to_owned()),
         counters: count_items(tables, row),
         spend: row.spent.spend.clone().without_cached_input(),
         started_at: started,

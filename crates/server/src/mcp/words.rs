@@ -3,6 +3,7 @@
 use piton_core::ItemState;
 use piton_core::prepare::{PreparedNote, Section};
 use piton_engine::memory::recall::RecallResults;
+use piton_engine::model::Node;
 use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
 use piton_engine::verbs::next::{NextWork, RunNext};
 use piton_engine::verbs::status::{RunReport, StatusReport, explain_state};
@@ -92,7 +93,7 @@ fn render_node(node: &ItemView) -> String {
         .map(|error| format!(" - {}", first_line(error)));
     format!(
         "{mark} {} {}{}{}",
-        node.node,
+        Node::shown(&node.node),
         node.state,
         quoted_title(node),
         error.unwrap_or_default()
@@ -136,14 +137,16 @@ fn render_next_of_run(run: &RunNext) -> Vec<String> {
         let asked = stuck.next.decision.as_deref().map(|id| format!(" ({id})"));
         format!(
             "stuck: {}{} {}{}{}",
-            stuck.node,
+            Node::shown(&stuck.node),
             quoted_title(stuck),
             stuck.state,
             why.unwrap_or_default(),
             asked.unwrap_or_default()
         )
     }));
-    let one = |word: &str, item: &ItemView| format!("{word}: {}{}", item.node, quoted_title(item));
+    let one = |word: &str, item: &ItemView| {
+        format!("{word}: {}{}", Node::shown(&item.node), quoted_title(item))
+    };
     lines.extend(run.working.iter().map(|item| one("working", item)));
     lines.extend(run.ready.iter().map(|item| one("ready", item)));
     lines.extend(run.waiting.iter().map(render_waiting));
@@ -160,10 +163,10 @@ fn render_next_of_run(run: &RunNext) -> Vec<String> {
 
 fn render_waiting(item: &ItemView) -> String {
     let Some(waits) = &item.next.waits else {
-        return format!("waits: {}", item.node);
+        return format!("waits: {}", Node::shown(&item.node));
     };
     let why = waits.why.as_deref().unwrap_or_default();
-    let node = format!("{}{}", item.node, quoted_title(item));
+    let node = format!("{}{}", Node::shown(&item.node), quoted_title(item));
     let asked = item.next.decision.as_deref().map(|id| format!(" ({id})"));
     let asked = asked.unwrap_or_default();
     match (waits.what, item.next.until) {

@@ -7,6 +7,7 @@ use piton_core::memory::{LearningType, Memory, MemoryKind, PatternType};
 use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
+use piton_engine::model::Node;
 use piton_engine::verbs::inbox::{self, Question};
 use piton_engine::verbs::learn;
 use piton_engine::verbs::log;
@@ -189,7 +190,7 @@ fn record_result(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
         let text = format!(
             "noted for attempt {} at {}: {}; it counts when you end",
             attempt.number,
-            held.item,
+            Node::shown(&held.item),
             outcome.as_str()
         );
         return Ok(ToolAnswer::from_text(text).with_data(&answered));
@@ -210,7 +211,7 @@ fn record_result(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
     let text = format!(
         "recorded attempt {} at {}: {}",
         recorded.number,
-        held.item,
+        Node::shown(&held.item),
         outcome.as_str()
     );
     Ok(heard.answer_after(text).with_data(&recorded))

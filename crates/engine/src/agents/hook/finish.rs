@@ -36,7 +36,7 @@ pub fn missing_record_of_attempt(
         return Ok(None);
     };
     Ok(Some(MissingRecord {
-        key: format!("{}:{}", row.run, row.node),
+        key: format!("{}:{}", row.run, row.node.as_str()),
         reason: format!(
             "piton: nothing says yet what came of `{}`. Go on until it is done, cannot be done, \
              or needs a person. Then end your last message with one line of JSON: \
@@ -90,7 +90,7 @@ pub fn missing_record_of_item(
         item.to_owned()
     };
     Ok(Some(MissingRecord {
-        key: format!("{}:{}", meant.run, meant.node),
+        key: format!("{}:{}", meant.run, meant.node.as_str()),
         reason: format!(
             "piton: `{item}` is not finished: it is {state}, and nothing was recorded of it in \
              this session. Go on until it is done, cannot be done, or needs a person. Then record \

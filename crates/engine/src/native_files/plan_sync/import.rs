@@ -598,7 +598,7 @@ impl PlanFileImport<'_, '_> {
         let gone = self.plan.done_elsewhere(self.tables, &[text.as_deref()]);
         let gone = gone.into_iter().filter_map(|node| {
             let since = self.tables.item(self.run, &node)?.completed_at?;
-            Some((node.to_string(), since))
+            Some((node.as_str().to_owned(), since))
         });
         Ok(file.record_uncommitted_done(gone.collect())?)
     }
