@@ -86,8 +86,11 @@ pub fn show_history(
     let session = open_session(world)?;
     let mut reader = HistoryReader::new(&session, query)?;
     let lines = reader.last_lines(world.now())?;
-    // The end of what was asked for and the end that `each` wants are one to the caller.
-    drop(lines.iter().try_for_each(each));
+    for line in &lines {
+        if each(line).is_break() {
+            break;
+        }
+    }
     Ok(())
 }
 
