@@ -293,6 +293,10 @@ fn read_colour(bytes: &[u8], parameters: usize) -> Option<Escape> {
     let rest = bytes.get(parameters..)?;
     let mut shown = rest.iter().take(COLOUR_BYTES_MAX);
     let length = shown.position(|byte| (0x40..=0x7e).contains(byte))?;
+    // A backslash may end one by the standard; in a text it begins what comes next.
+    if rest[length] == b'\\' {
+        return None;
+    }
     let is_plain = |byte: &u8| matches!(byte, b'0'..=b'?');
     rest[..length].iter().all(is_plain).then_some(Escape {
         byte: COLOUR,

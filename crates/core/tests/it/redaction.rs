@@ -301,6 +301,7 @@ fn arbitrary_text() -> impl Strategy<Value = String> {
             "AKIA",
             "hvs.",
             "\u{1b}[31m",
+            "\u{1b}[",
             "\u{e9}",
             "-u ",
             "curl ",
@@ -341,6 +342,19 @@ proptest! {
             let inner = value.as_str().expect("a string").to_owned();
             value = serde_json::from_str(&inner).map_err(|error| TestCaseError::fail(format!("{error}: {out}")))?;
         }
+    }
+}
+
+/// A sequence for the terminal may be cut by the escape of the next one.
+#[test]
+fn a_secret_behind_half_a_colour_leaves_json_whole() {
+    let key = "-----BEGIN RSA PRIVATE KEY-----\n\u{1b}[\u{1b}MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn\n";
+    for depth in 1..4 {
+        let quoted = (0..depth).fold(key.to_owned(), |text, _| quote_json(&text));
+        let out = Redactor::rules_only().redact(&quoted).into_owned();
+        assert!(out.contains("[redacted:private-key]"), "{out}");
+        let unquoted: Result<String, _> = serde_json::from_str(&out);
+        assert!(unquoted.is_ok(), "{out}");
     }
 }
 
