@@ -2,8 +2,10 @@
 //! calls, and how the answer is shown. A new one is its file, and here its
 //! module and a line of the table.
 
+mod add;
 mod completions;
 mod decide;
+mod done;
 mod files;
 pub(crate) mod hook;
 mod inbox;
@@ -12,6 +14,7 @@ mod issue;
 mod journal;
 mod land;
 mod learn;
+mod list;
 mod log;
 mod man;
 mod mcp;
@@ -23,10 +26,12 @@ mod recall;
 mod recent;
 mod record;
 mod recover;
+mod reopen;
 mod resume;
 mod run;
 mod session;
 mod show;
+mod skip;
 mod status;
 mod stop;
 mod store;
@@ -80,6 +85,8 @@ macro_rules! commands {
 
 commands! {
     Init(init::InitArgs),
+    Add(add::AddArgs),
+    List(list::ListArgs),
     Run(run::RunArgs),
     Status(status::StatusArgs),
     Show(show::ShowArgs),
@@ -87,6 +94,9 @@ commands! {
     Next(next::NextArgs),
     Inbox(inbox::InboxArgs),
     Decide(decide::DecideArgs),
+    Done(done::DoneArgs),
+    Skip(skip::SkipArgs),
+    Reopen(reopen::ReopenArgs),
     Pause(pause::PauseArgs),
     Resume(resume::ResumeArgs),
     Stop(stop::StopArgs),
@@ -154,6 +164,8 @@ mod tests {
         let lines = [
             "status",
             "status --watch",
+            "list",
+            "list --ready --in demo",
             "show x",
             "transcript x -f",
             "next",
@@ -237,6 +249,11 @@ mod tests {
             "learn supersede a --by b",
             "learn import x",
             "learn retire x",
+            "add title",
+            "add title --in demo --after x",
+            "done x",
+            "skip x",
+            "reopen x",
             "issue add x title",
             "issue start x",
             "issue review x",

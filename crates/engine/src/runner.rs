@@ -66,6 +66,7 @@ use piton_core::{
     Need, Node, RunId, RunRow, RunState, StreamId,
 };
 use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_format::PlanFormat;
 use piton_formats::registry::plan_format;
 use piton_store::{CommitError, LEASE_TTL_S};
 
@@ -763,7 +764,7 @@ impl Runner<'_, '_> {
 
     /// Whether the plan is a folder, in which more lies than its file.
     fn has_plan_folder(&self) -> bool {
-        plan_format(&self.row.plan.face).is_some_and(|format| !format.is_one_file())
+        plan_format(&self.row.plan.face).is_some_and(PlanFormat::is_folder)
     }
 
     fn commit_command(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {

@@ -16,6 +16,7 @@ pub mod inbox;
 pub mod init;
 pub mod issue;
 pub mod item_view;
+pub mod items;
 pub mod journal;
 pub mod land;
 mod land_others;

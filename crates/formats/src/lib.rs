@@ -13,6 +13,7 @@
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
 //! - [`line_diff`]: what changed between two texts, for people.
+//! - [`list`]: the project's own list, which no file shows.
 //! - [`log_convert`]: a log of one format in the form of another.
 //! - [`merge`]: three versions of a file made one.
 //! - [`mark_origins`]: where the marks of a plan were set.
@@ -59,6 +60,7 @@ cfg_if! {
         pub mod prd;
         pub mod task;
         pub mod sdlc;
+        pub mod list;
     }
 }
 

@@ -147,24 +147,27 @@ impl PlanFile {
         self.format
     }
 
-    /// Its path, relative to the project.
+    /// Its path, relative to the project; none where no file shows the run.
     #[must_use]
     pub fn path_of_run(row: &RunRow) -> Option<String> {
         Self::path_of_source(&row.plan.face, &row.plan.source)
     }
 
     /// The path of the file of a plan of this format and source, relative to the
-    /// project.
+    /// project; none of a plan that no file shows. All that reads or writes the file of
+    /// a plan finds it by this.
     #[must_use]
     pub fn path_of_source(face: &str, source: &str) -> Option<String> {
         Some(match plan_format(face)?.finding.place {
             PlanPlace::Folder(name) if source.is_empty() => name.to_owned(),
             PlanPlace::Folder(name) => format!("{source}/{name}"),
             PlanPlace::File => source.to_owned(),
+            PlanPlace::Journal => return None,
         })
     }
 
-    /// The folder that the plan lies in, relative to the project.
+    /// The folder that the plan lies in, relative to the project: that of the project
+    /// itself where no file shows it.
     #[must_use]
     pub fn folder_of_run(row: &RunRow) -> &str {
         match plan_format(&row.plan.face).map(|format| format.finding.place) {
@@ -173,6 +176,7 @@ impl PlanFile {
                 .source
                 .rsplit_once('/')
                 .map_or("", |(folder, _)| folder),
+            Some(PlanPlace::Journal) => "",
             Some(PlanPlace::Folder(_)) | None => &row.plan.source,
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use piton_core::native::Native;
-use piton_core::plan::Plan;
+use piton_core::plan::{Plan, PlannedItem};
 use piton_core::review::AgentReview;
 use piton_core::{Edit, ItemRow, Node, RunId, RunRow, Tables};
 use serde::{Serialize, Serializer};
@@ -71,6 +71,8 @@ pub enum PlanPlace {
     Folder(&'static str),
     /// The source of the run is the file.
     File,
+    /// In the journal alone: no file shows the run.
+    Journal,
 }
 
 /// A text that may be a plan.
@@ -460,6 +462,35 @@ pub struct IssueFormat {
     pub add: AddIssue,
 }
 
+/// An item that is to be added to a plan by command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewItem {
+    /// Its id, which no other item of the plan has.
+    pub id: String,
+    /// What it is about, in one line.
+    pub title: String,
+    /// All else that its agent has to know.
+    pub prompt: Option<String>,
+    /// The shell command that must succeed.
+    pub check: Option<String>,
+    /// The items that it waits for.
+    pub after: Vec<Node>,
+}
+
+impl NewItem {
+    /// What its agent is told: the title, then the rest.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match &self.prompt {
+            Some(rest) => format!("{}\n\n{rest}", self.title),
+            None => self.title.clone(),
+        }
+    }
+}
+
+/// The item as it is planned, given the text of the file; why it cannot be added.
+pub type PlanNewItem = fn(Option<&str>, &NewItem) -> Result<PlannedItem, String>;
+
 /// When the worktree of a run is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorktreeCleanup {
@@ -574,6 +605,9 @@ pub struct PlanFormat {
     pub lines_of_items: fn(&str) -> Vec<usize>,
     /// Its items as issues, where they are.
     pub issues: Option<IssueFormat>,
+    /// How an item is added by command, which the file then shows; none where the format
+    /// has no way to.
+    pub new_item: Option<PlanNewItem>,
     /// Whether the check of an item is made of several places of the file, so
     /// that what was refused stays there.
     pub keeps_what_was_refused: bool,
@@ -619,6 +653,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     conversions: &[],
     lines_of_items: |_| Vec::new(),
     issues: None,
+    new_item: None,
     keeps_what_was_refused: false,
     list_beside: None,
     shows_attempts: false,
@@ -710,5 +745,11 @@ impl PlanFormat {
     #[must_use]
     pub fn is_one_file(&self) -> bool {
         self.finding.place == PlanPlace::File
+    }
+
+    /// Whether a plan of it is a folder, in which more may lie than its file.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        matches!(self.finding.place, PlanPlace::Folder(_))
     }
 }

@@ -5,8 +5,10 @@
 //! in [`ProjectFormat`]; rows and events name either by its `face`.
 
 use piton_core::native::Native;
+use piton_core::plan::Plan;
+use piton_core::{RunId, RunRow};
 
-use crate::plan_format::{ItemUnit, PlanFormat, PlanKind, PromptTemplates};
+use crate::plan_format::{ItemUnit, NewItem, PlanFormat, PlanKind, PromptTemplates};
 use crate::project_format::{LegacyFile, ProjectFile, ProjectFormat};
 use crate::sprint;
 
@@ -21,6 +23,18 @@ pub fn plan_formats() -> &'static [&'static PlanFormat] {
 pub fn plan_format(face: &str) -> Option<&'static PlanFormat> {
     let mut known = plan_formats().iter().copied();
     known.find(|format| format.name == face)
+}
+
+/// The project's own list, with its first item.
+#[must_use]
+pub fn new_own_list(run: RunId, first: &NewItem) -> Plan {
+    crate::list::plan_of_list(run, first)
+}
+
+/// Whether a run is the project's own list, which no file shows.
+#[must_use]
+pub fn is_own_list(run: &RunRow) -> bool {
+    run.plan.face == crate::list::FACE
 }
 
 /// What the items of a plan of this format are called.

@@ -62,7 +62,7 @@ pub(crate) fn own_file_prefixes(
             source.rsplit_once('/').map_or("", |(folder, _)| folder),
             None,
         ),
-        None => return Vec::new(),
+        Some(PlanPlace::Journal) | None => return Vec::new(),
     };
     let folder = project.absolute_path(folder);
     // A second work tree has the version of its branch, which is no change to commit.

@@ -51,6 +51,18 @@ pub(crate) fn trust_edits_of_command(session: &Session<'_>, command: &Command) {
     }
 }
 
+/// Trusts what a person typed of a plan that was begun with it.
+pub(crate) fn trust_typed_parts(session: &Session<'_>, parts: Vec<ExecutablePart>) {
+    if parts.is_empty() || session.world.agent().is_some() {
+        return;
+    }
+    let trust = TrustCheck::open(session.world, &session.project);
+    let parts = trust.untrusted(parts);
+    if !parts.is_empty() {
+        store_parts(session, &parts);
+    }
+}
+
 /// Trusts what edits bring that a person was asked about, and has let hold.
 pub(crate) fn trust_decided_edits(session: &Session<'_>, row: &DecisionRow) {
     let source = row.file.as_deref().unwrap_or_default();

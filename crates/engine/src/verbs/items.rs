@@ -1,0 +1,406 @@
+//! `piton add`, `list` and `done`: items by command.
+//!
+//! An item goes into the plan that is named, else into the project's own list, a run
+//! that no file shows. See `docs/design/0058-items-by-command.md`.
+
+use piton_core::command::EditAuthor;
+use piton_core::event::ItemEvent;
+use piton_core::name::{free_name, slug};
+use piton_core::plan::PlannedItem;
+use piton_core::trust::parts_of_plan;
+use piton_core::{
+    Command, Edit, Event, HolderLiveness, ItemState, Need, Node, Refusal, RunId, RunRow, Tables,
+};
+use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_format::NewItem;
+use piton_formats::registry::{is_own_list, new_own_list, plan_format};
+use piton_store::{CommitError, CommitOutcome};
+use serde::Serialize;
+
+use super::control::{ControlOutcome, outcome_of_run};
+use super::item_view::{ItemView, Viewer};
+use super::run::secrets::refuse_secrets_in_items;
+use super::{NoticeSink, create_session};
+use crate::failure::Failure;
+use crate::native_files::FileNotice;
+use crate::native_files::plan_sync::at_rest::sync_plan_file;
+use crate::process::shell::quote_word;
+use crate::runner;
+use crate::runner::run_lock;
+use crate::runner::run_standing::RunStanding;
+use crate::session::person_edits::trust_typed_parts;
+use crate::session::{Session, no_runs_failure, open_runs};
+use crate::verbs::arguments::{non_blank, require_one_line, search_folder};
+use crate::verbs::record::unknown_item::{resolve_planned_item, unknown_item_failure};
+use crate::world::World;
+
+/// Longest id that is made of a title, in characters.
+const ID_CHARS_MAX: usize = 32;
+
+/// An item that is to be added.
+#[derive(Clone, Debug, Default)]
+pub struct AddRequest {
+    /// What it is about, in one line.
+    pub title: String,
+    /// All else that its agent has to know.
+    pub prompt: Option<String>,
+    /// The shell command that must succeed before it is done.
+    pub check: Option<String>,
+    /// The items of the same plan that it waits for, by their ids.
+    pub after: Vec<String>,
+    /// The plan, by the name of its run or its path; the own list when absent.
+    pub plan: Option<String>,
+}
+
+/// An item that was added.
+#[derive(Clone, Debug, Serialize)]
+pub struct AddedItem {
+    /// What names it: `write-hello`.
+    pub node: String,
+    /// Its title.
+    pub title: String,
+    /// Where it stands.
+    pub state: ItemState,
+    /// The file that shows it; none of the own list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// How its run stands.
+    #[serde(rename = "then")]
+    pub outcome: ControlOutcome,
+}
+
+crate::name_schema!(AddedItem, "piton.item.add/1");
+
+/// Adds an item to a plan, or to the own list of the project.
+///
+/// # Errors
+///
+/// When there is no such plan, its format cannot take an item, an item that the new one
+/// is to wait for is not there, or its check holds a secret. Nothing is stored then.
+pub fn add(
+    world: &World,
+    request: &AddRequest,
+    told: &mut NoticeSink<'_>,
+) -> Result<AddedItem, Failure> {
+    let request = &checked_request(request)?;
+    let (session, run) = match &request.plan {
+        Some(plan) => {
+            let folder = search_folder(world, Some(plan));
+            let session = Session::open_writable(world, &folder)?.ok_or_else(no_runs_failure)?;
+            let run = session.resolve_run(plan)?;
+            (session, Some(run))
+        }
+        None => {
+            let session = create_session(world, told)?;
+            let list = session.runs()?.into_iter().rfind(is_own_list);
+            (session, list)
+        }
+    };
+    let (run, committed) = match run {
+        Some(run) => {
+            let committed = add_to_run(&session, &run, request, told)?;
+            (run, committed)
+        }
+        None => begin_own_list(&session, request, told)?,
+    };
+    let node = added_node(&committed).expect("an item was added");
+    let outcome = outcome_of_run(&session, &run)?;
+    let rows = session.load(&[Need::Line(run.id, node.clone())])?;
+    let state = rows.tables.item(run.id, &node).map(|item| item.state);
+    Ok(AddedItem {
+        node: node.to_string(),
+        title: request.title.clone(),
+        state: state.unwrap_or(ItemState::Ready),
+        file: PlanFile::path_of_run(&run),
+        outcome,
+    })
+}
+
+/// The request without blanks.
+fn checked_request(request: &AddRequest) -> Result<AddRequest, Failure> {
+    let title = request.title.trim().to_owned();
+    require_one_line("the title", &title)?;
+    if title.is_empty() {
+        return Err(Failure::new("usage", "the title is empty")
+            .with_hint("say in one line what is to be done: `piton add 'Write hello'`"));
+    }
+    let prompt = non_blank(request.prompt.clone());
+    Ok(AddRequest {
+        title,
+        prompt: prompt.map(|prompt| prompt.trim().to_owned()),
+        check: non_blank(request.check.clone()),
+        ..request.clone()
+    })
+}
+
+/// Begins the own list with an item.
+fn begin_own_list(
+    session: &Session<'_>,
+    request: &AddRequest,
+    told: &mut NoticeSink<'_>,
+) -> Result<(RunRow, CommitOutcome), Failure> {
+    if let Some(on) = request.after.first() {
+        return Err(unknown_item_failure(session, on)?);
+    }
+    let new = new_item(request, Vec::new(), |_| false);
+    let run = RunId(session.world.new_id());
+    let plan = new_own_list(run, &new);
+    refuse_secrets_in_items(&plan.items, &session.world.redactor(), told)?;
+    let parts = parts_of_plan(&plan);
+    let facts = session.facts_of_caller(HolderLiveness::Nothing);
+    match session.commit(&Command::PlanRun(Box::new(plan)), &facts) {
+        Ok(committed) => {
+            trust_typed_parts(session, parts);
+            Ok((load_run(session, run)?, committed))
+        }
+        // Another command began it since the runs were looked at.
+        Err(CommitError::Refused(Refusal::NameTaken(name))) => {
+            let row = session.resolve_run(&name)?;
+            let committed = add_to_run(session, &row, request, told)?;
+            Ok((row, committed))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Adds an item behind all others of a run. What a dead runner left there is settled
+/// first, and what stands in the file of the plan is taken in.
+fn add_to_run(
+    session: &Session<'_>,
+    row: &RunRow,
+    request: &AddRequest,
+    told: &mut NoticeSink<'_>,
+) -> Result<CommitOutcome, Failure> {
+    let format = plan_format(&row.plan.face);
+    let plan_item = format
+        .and_then(|format| format.new_item)
+        .ok_or_else(|| no_items_failure(row))?;
+    // Held until the command is stored: no runner begins anything in between.
+    let lock = runner::settle_dead_runner(session, row.id, told)?;
+    if lock.is_some() || run_lock::is_free(&session.project, row) {
+        FileNotice::emit_all(&sync_plan_file(session, row)?, told);
+    }
+    let rows = session.load(&[Need::Run(row.id), Need::Tree(row.id)])?;
+    let after = dependencies(session, &rows.tables, row.id, &request.after)?;
+    let is_taken = |id: &str| rows.tables.tree(row.id).any(|item| item.plan.id == id);
+    let new = new_item(request, after, is_taken);
+    let text = PlanFile::path_of_run(row).and_then(|path| {
+        let path = session.project.absolute_path(&path);
+        session.project.read_text(&path).ok()
+    });
+    let item = plan_item(text.as_deref(), &new).map_err(|why| Failure::new("usage", why))?;
+    let items = vec![PlannedItem {
+        injected: Some(session.world.now()),
+        ..item
+    }];
+    refuse_secrets_in_items(&items, &session.world.redactor(), told)?;
+    let roots = rows.tables.tree(row.id);
+    let last = roots.filter(|item| item.plan.place.depth() == 1).last();
+    let edit = Edit::Insert {
+        parent: None,
+        after: last.map(|item| item.node.clone()),
+        items,
+    };
+    let committed = session.execute_command(&typed_edit(row, "piton add", None, edit))?;
+    drop(lock);
+    Ok(committed)
+}
+
+/// The command that a person typed about a plan.
+fn typed_edit(row: &RunRow, through: &str, why: Option<String>, edit: Edit) -> Command {
+    Command::TakeEdits {
+        run: row.id,
+        token: None,
+        file: PlanFile::path_of_run(row).unwrap_or_else(|| row.name.clone()),
+        edits: vec![edit],
+        word: EditAuthor::Typed {
+            through: through.to_owned(),
+            why,
+        },
+    }
+}
+
+fn new_item(request: &AddRequest, after: Vec<Node>, is_taken: impl Fn(&str) -> bool) -> NewItem {
+    NewItem {
+        id: free_name(&id_of_title(&request.title), is_taken),
+        title: request.title.clone(),
+        prompt: request.prompt.clone(),
+        check: request.check.clone(),
+        after,
+    }
+}
+
+/// The first words of a title, as an id that can be typed.
+fn id_of_title(title: &str) -> String {
+    let whole = slug(title);
+    let Some(cut) = whole.get(..=ID_CHARS_MAX) else {
+        return whole;
+    };
+    let end = cut.rfind('-').unwrap_or(ID_CHARS_MAX);
+    whole[..end].to_owned()
+}
+
+/// The items of a run that are meant by ids.
+fn dependencies(
+    session: &Session<'_>,
+    tables: &Tables,
+    run: RunId,
+    ids: &[String],
+) -> Result<Vec<Node>, Failure> {
+    let mut nodes = Vec::new();
+    for id in ids {
+        let mut items = tables.tree(run);
+        let found = items.find(|item| item.node.as_str() == id || item.plan.id == *id);
+        let Some(found) = found else {
+            return Err(unknown_item_failure(session, id)?);
+        };
+        if !nodes.contains(&found.node) {
+            nodes.push(found.node.clone());
+        }
+    }
+    Ok(nodes)
+}
+
+/// The item that a command added.
+fn added_node(committed: &CommitOutcome) -> Option<Node> {
+    committed.events.iter().find_map(|stored| {
+        let Event::Item(ItemEvent::Planned(planned)) = &stored.event else {
+            return None;
+        };
+        Some(planned.item.node.clone())
+    })
+}
+
+fn no_items_failure(row: &RunRow) -> Failure {
+    let (name, face) = (&row.name, &row.plan.face);
+    let what = format!("an item cannot be added to run `{name}` by command: its plan is of the format {face}");
+    let hint = match plan_format(face) {
+        Some(format) if format.issues.is_some() => "add an issue with `piton issue add`".to_owned(),
+        Some(format) if format.is_folder() => {
+            format!("add a phase with `piton plan inject --run {}`", quote_word(name))
+        }
+        Some(_) | None => format!("write it into {}", row.plan.source),
+    };
+    Failure::new("usage", what).with_hint(hint)
+}
+
+fn load_run(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
+    let rows = session.load(&[Need::Run(run)])?;
+    rows.tables.run(run).cloned().ok_or_else(no_runs_failure)
+}
+
+/// Which items are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemFilter {
+    /// All of them.
+    All,
+    /// Those that are not finished.
+    Open,
+    /// Those that may be begun.
+    Ready,
+}
+
+/// Items that agents work on.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemList {
+    /// The items, run by run, in the order of their plans.
+    pub items: Vec<ItemView>,
+}
+
+crate::name_schema!(ItemList, "piton.items/1");
+
+/// The items of the plan that is named, else of all runs that are not over and of the
+/// own list. Changes nothing.
+///
+/// # Errors
+///
+/// When there is no such plan, or a store that cannot be read.
+pub fn list(world: &World, plan: Option<&str>, filter: ItemFilter) -> Result<ItemList, Failure> {
+    let mut found = ItemList { items: Vec::new() };
+    let Some(session) = Session::open_read_only(world, &search_folder(world, plan))? else {
+        return match plan {
+            Some(name) => Err(crate::session::unknown_run(name, &[])),
+            None => Ok(found),
+        };
+    };
+    let runs = session.runs()?;
+    let meant: Vec<RunRow> = match plan {
+        Some(name) => vec![session.resolve_run(name)?],
+        None => {
+            let open: Vec<RunId> = open_runs(&runs).map(|run| run.id).collect();
+            let mut runs = runs;
+            runs.retain(|run| open.contains(&run.id) || is_own_list(run));
+            runs
+        }
+    };
+    for row in meant {
+        let rows = session.load(&[
+            Need::Run(row.id),
+            Need::Tree(row.id),
+            Need::OpenAttempts(Some(row.id)),
+            Need::OpenDecisions(Some(row.id)),
+        ])?;
+        let viewer = Viewer {
+            tables: &rows.tables,
+            now: world.now(),
+            live: RunStanding::of_run(&session.project, &row).is_live,
+            current: None,
+        };
+        let items = rows.tables.tree(row.id).filter(|item| item.is_leaf());
+        let items = items.filter(|item| match filter {
+            ItemFilter::All => true,
+            ItemFilter::Open => !item.state.is_finished(),
+            ItemFilter::Ready => item.state == ItemState::Ready,
+        });
+        found
+            .items
+            .extend(items.map(|item| ItemView::of_item(&viewer, item)));
+    }
+    Ok(found)
+}
+
+/// Marks an item as done at a person's word, as a mark in its file would.
+///
+/// # Errors
+///
+/// When there is no such item, or a runner works on it. Nothing is stored then.
+pub fn mark_done(
+    world: &World,
+    item: &str,
+    why: Option<String>,
+    told: &mut NoticeSink<'_>,
+) -> Result<ControlOutcome, Failure> {
+    let session = Session::open_writable(world, &world.cwd)?.ok_or_else(no_runs_failure)?;
+    let (run, node) = resolve_planned_item(&session, item)?;
+    let row = load_run(&session, run)?;
+    let lock = runner::settle_dead_runner(&session, run, told)?;
+    let edit = Edit::SetState {
+        node,
+        to: ItemState::Done,
+    };
+    session.execute_command(&typed_edit(&row, "piton done", why, edit))?;
+    drop(lock);
+    outcome_of_run(&session, &row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_the_first_words_of_a_title() {
+        for (title, id) in [
+            ("Write hello", "write-hello"),
+            ("  Fix: the `login`! ", "fix-the-login"),
+            ("Über größe", "ber-gr-e"),
+            ("日本語", "item"),
+            (
+                "Add the login page and wire it to the session store",
+                "add-the-login-page-and-wire-it",
+            ),
+            (&"x".repeat(50), &"x".repeat(ID_CHARS_MAX)),
+        ] {
+            assert_eq!(id_of_title(title), id, "{title}");
+        }
+    }
+}
