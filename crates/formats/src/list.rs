@@ -6,7 +6,8 @@ use piton_core::{ItemState, RunId};
 
 use crate::plan_file::{gate_of_commands, plan_of_items, planned_item};
 use crate::plan_format::{
-    IN_ONE_FILE, ItemUnit, NewItem, PlanFinding, PlanFormat, PlanPlace, PlanWords, PromptTemplates,
+    IN_ONE_FILE, ItemAddition, ItemUnit, NewItem, PlanFinding, PlanFormat, PlanPlace, PlanWords,
+    PromptTemplates,
 };
 
 /// The name of this format, and of the run.
@@ -22,7 +23,10 @@ pub static PLAN: PlanFormat = PlanFormat {
         one: "item",
         many: "items",
     },
-    new_item: Some(|_, new| Ok(plan_new_item(new))),
+    new_item: Some(ItemAddition {
+        plan: |_, new| Ok(plan_new_item(new)),
+        write: None,
+    }),
     finding: PlanFinding {
         place: PlanPlace::Journal,
         ..IN_ONE_FILE.finding

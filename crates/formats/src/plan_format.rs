@@ -491,6 +491,18 @@ impl NewItem {
 /// The item as it is planned, given the text of the file; why it cannot be added.
 pub type PlanNewItem = fn(Option<&str>, &NewItem) -> Result<PlannedItem, String>;
 
+/// The text of a file with one more item; why it cannot be added.
+pub type WriteNewItem = fn(&str, &NewItem) -> Result<String, String>;
+
+/// How an item is added to a plan by command.
+#[derive(Clone, Copy)]
+pub struct ItemAddition {
+    /// To a run: its file shows the item from then on.
+    pub plan: PlanNewItem,
+    /// To a file that is no run yet; none of a plan that no file shows.
+    pub write: Option<WriteNewItem>,
+}
+
 /// When the worktree of a run is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorktreeCleanup {
@@ -607,7 +619,7 @@ pub struct PlanFormat {
     pub issues: Option<IssueFormat>,
     /// How an item is added by command, which the file then shows; none where the format
     /// has no way to.
-    pub new_item: Option<PlanNewItem>,
+    pub new_item: Option<ItemAddition>,
     /// Whether the check of an item is made of several places of the file, so
     /// that what was refused stays there.
     pub keeps_what_was_refused: bool,

@@ -10,6 +10,7 @@ mod convert;
 mod formats;
 mod layout;
 mod native_file;
+mod new_item;
 mod passes;
 mod plan;
 mod read;

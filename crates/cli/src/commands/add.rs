@@ -64,5 +64,10 @@ fn show_added(added: &AddedItem, _: &World, output: &mut CliOutput) {
         None => String::new(),
     };
     output.print_note(&format!("added `{}`{place}: {}", added.node, added.title));
-    show_outcome(&added.outcome, output);
+    if let Some(outcome) = &added.outcome {
+        show_outcome(outcome, output);
+    }
+    if let Some(next) = &added.next {
+        output.print_hint(&format!("begin it with `{next}`"));
+    }
 }

@@ -26,7 +26,8 @@ impl TypedCommand for ReopenArgs {
     }
 
     fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
-        let outcome = control::skip_or_retry_item(call.world, &self.item, ItemControl::Retry, self.why)?;
+        let outcome =
+            control::skip_or_retry_item(call.world, &self.item, ItemControl::Retry, self.why)?;
         call.print(&outcome, |outcome, _, output| show_outcome(outcome, output));
         Ok(CommandExit::Done)
     }

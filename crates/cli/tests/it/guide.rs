@@ -115,3 +115,10 @@ fn the_memory_is_as_the_guide_says() {
     );
     check(&scratch, "memory.md");
 }
+
+#[test]
+fn items_are_as_the_guide_says() {
+    let scratch = Scratch::new();
+    scratch.agent("cat >/dev/null; test -e hello && touch bonjour; touch hello");
+    check(&scratch, "items.md");
+}

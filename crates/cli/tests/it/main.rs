@@ -42,6 +42,7 @@ mod init;
 mod issue_graphs;
 mod issue_repositories;
 mod issue_verbs;
+mod items;
 mod iteration_hooks;
 mod joining;
 mod landing;

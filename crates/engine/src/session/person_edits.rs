@@ -5,7 +5,7 @@
 //! is another person's.
 
 use piton_core::command::EditAuthor;
-use piton_core::trust::{ExecutablePart, parts_of_edits, parts_of_plan};
+use piton_core::trust::{ExecutablePart, PartKind, parts_of_edits, parts_of_plan};
 use piton_core::{Command, DecisionRow, Need, RunId};
 use piton_formats::plan_format::{PlanContext, PlanName};
 use piton_formats::problem::SourceText;
@@ -14,6 +14,8 @@ use piton_formats::registry::plan_format;
 use super::Session;
 use crate::config::trust::TrustCheck;
 use crate::git;
+use crate::project::Project;
+use crate::world::World;
 
 /// Trusts what a command brought that was carried out, where a person gave or wrote it.
 /// What cannot be kept is asked about later.
@@ -30,8 +32,13 @@ pub(crate) fn trust_edits_of_command(session: &Session<'_>, command: &Command) {
     };
     let is_read = match word {
         EditAuthor::Hand { .. } => true,
-        EditAuthor::Person { .. } | EditAuthor::Typed { .. } => false,
-        EditAuthor::File | EditAuthor::Piton | EditAuthor::MaybeAgent { .. } => return,
+        EditAuthor::Person { .. } => false,
+        // An item that is added to a list has the checks of the list as well, which the
+        // person did not type: the command itself trusts what was typed.
+        EditAuthor::Typed { .. }
+        | EditAuthor::File
+        | EditAuthor::Piton
+        | EditAuthor::MaybeAgent { .. } => return,
     };
     let world = session.world;
     let parts = parts_of_edits(file, edits);
@@ -47,19 +54,16 @@ pub(crate) fn trust_edits_of_command(session: &Session<'_>, command: &Command) {
         parts.retain(|part| committed.iter().all(|other| other.hash() != part.hash()));
     }
     if !parts.is_empty() {
-        store_parts(session, &parts);
+        store_parts(session.world, &session.project, &parts);
     }
 }
 
-/// Trusts what a person typed of a plan that was begun with it.
-pub(crate) fn trust_typed_parts(session: &Session<'_>, parts: Vec<ExecutablePart>) {
-    if parts.is_empty() || session.world.agent().is_some() {
-        return;
-    }
-    let trust = TrustCheck::open(session.world, &session.project);
-    let parts = trust.untrusted(parts);
-    if !parts.is_empty() {
-        store_parts(session, &parts);
+/// Trusts the check that a person typed for an item.
+pub(crate) fn trust_typed_check(world: &World, project: &Project, check: Option<&str>) {
+    let part = check.map(|check| ExecutablePart::new(PartKind::Check, "piton add", check));
+    let parts = TrustCheck::open(world, project).untrusted(part.into_iter().collect());
+    if !parts.is_empty() && world.agent().is_none() {
+        store_parts(world, project, &parts);
     }
 }
 
@@ -68,13 +72,13 @@ pub(crate) fn trust_decided_edits(session: &Session<'_>, row: &DecisionRow) {
     let source = row.file.as_deref().unwrap_or_default();
     let parts = parts_of_edits(source, &row.edits);
     if !parts.is_empty() && session.world.agent().is_none() {
-        store_parts(session, &parts);
+        store_parts(session.world, &session.project, &parts);
     }
 }
 
-fn store_parts(session: &Session<'_>, parts: &[ExecutablePart]) {
-    let trust = TrustCheck::open(session.world, &session.project);
-    if let Err(failure) = trust.store(session.world, parts) {
+fn store_parts(world: &World, project: &Project, parts: &[ExecutablePart]) {
+    let trust = TrustCheck::open(world, project);
+    if let Err(failure) = trust.store(world, parts) {
         tracing::warn!(%failure, "a person's edit is not kept as trusted");
     }
 }

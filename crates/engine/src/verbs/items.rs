@@ -3,11 +3,12 @@
 //! An item goes into the plan that is named, else into the project's own list, a run
 //! that no file shows. See `docs/design/0058-items-by-command.md`.
 
+use std::path::Path;
+
 use piton_core::command::EditAuthor;
 use piton_core::event::ItemEvent;
 use piton_core::name::{free_name, slug};
-use piton_core::plan::PlannedItem;
-use piton_core::trust::parts_of_plan;
+use piton_core::plan::{Plan, PlannedItem};
 use piton_core::{
     Command, Edit, Event, HolderLiveness, ItemState, Need, Node, Refusal, RunId, RunRow, Tables,
 };
@@ -17,20 +18,24 @@ use piton_formats::registry::{is_own_list, new_own_list, plan_format};
 use piton_store::{CommitError, CommitOutcome};
 use serde::Serialize;
 
+use super::compile::replace_definition;
 use super::control::{ControlOutcome, outcome_of_run};
 use super::item_view::{ItemView, Viewer};
+use super::run::plan_path::PlanPath;
 use super::run::secrets::refuse_secrets_in_items;
+use super::run::start_command;
 use super::{NoticeSink, create_session};
 use crate::failure::Failure;
 use crate::native_files::FileNotice;
 use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::process::shell::quote_word;
+use crate::project::Project;
 use crate::runner;
 use crate::runner::run_lock;
 use crate::runner::run_standing::RunStanding;
-use crate::session::person_edits::trust_typed_parts;
+use crate::session::person_edits::trust_typed_check;
 use crate::session::{Session, no_runs_failure, open_runs};
-use crate::verbs::arguments::{non_blank, require_one_line, search_folder};
+use crate::verbs::arguments::{join_words, non_blank, require_one_line, search_folder};
 use crate::verbs::record::unknown_item::{resolve_planned_item, unknown_item_failure};
 use crate::world::World;
 
@@ -64,9 +69,12 @@ pub struct AddedItem {
     /// The file that shows it; none of the own list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// How its run stands.
-    #[serde(rename = "then")]
-    pub outcome: ControlOutcome,
+    /// How its run stands; none of a file that is no run yet.
+    #[serde(rename = "then", skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<ControlOutcome>,
+    /// What to type to begin the plan, where it is no run yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 crate::name_schema!(AddedItem, "piton.item.add/1");
@@ -85,24 +93,30 @@ pub fn add(
     let request = &checked_request(request)?;
     let (session, run) = match &request.plan {
         Some(plan) => {
+            let file = PlanPath::resolve(world, Path::new(plan)).filter(PlanPath::is_plan);
             let folder = search_folder(world, Some(plan));
-            let session = Session::open_writable(world, &folder)?.ok_or_else(no_runs_failure)?;
-            let run = session.resolve_run(plan)?;
-            (session, Some(run))
+            let session = Session::open_writable(world, &folder)?;
+            let known = session.ok_or_else(no_runs_failure).and_then(|session| {
+                let run = session.resolve_run(plan)?;
+                Ok((session, Some(run)))
+            });
+            match (known, file) {
+                (Err(failure), Some(file)) if failure.code == "run.unknown" => {
+                    return add_to_file(world, plan, &file, request, told);
+                }
+                (known, _) => known?,
+            }
         }
-        None => {
-            let session = create_session(world, told)?;
-            let list = session.runs()?.into_iter().rfind(is_own_list);
-            (session, list)
-        }
+        None => (create_session(world, told)?, None),
     };
     let (run, committed) = match run {
         Some(run) => {
             let committed = add_to_run(&session, &run, request, told)?;
             (run, committed)
         }
-        None => begin_own_list(&session, request, told)?,
+        None => add_to_own_list(&session, request, told)?,
     };
+    trust_typed_check(world, &session.project, request.check.as_deref());
     let node = added_node(&committed).expect("an item was added");
     let outcome = outcome_of_run(&session, &run)?;
     let rows = session.load(&[Need::Line(run.id, node.clone())])?;
@@ -112,7 +126,8 @@ pub fn add(
         title: request.title.clone(),
         state: state.unwrap_or(ItemState::Ready),
         file: PlanFile::path_of_run(&run),
-        outcome,
+        outcome: Some(outcome),
+        next: None,
     })
 }
 
@@ -133,33 +148,36 @@ fn checked_request(request: &AddRequest) -> Result<AddRequest, Failure> {
     })
 }
 
-/// Begins the own list with an item.
-fn begin_own_list(
+/// Adds an item to the own list, which begins with it where there is none.
+fn add_to_own_list(
     session: &Session<'_>,
     request: &AddRequest,
     told: &mut NoticeSink<'_>,
 ) -> Result<(RunRow, CommitOutcome), Failure> {
-    if let Some(on) = request.after.first() {
-        return Err(unknown_item_failure(session, on)?);
-    }
-    let new = new_item(request, Vec::new(), |_| false);
-    let run = RunId(session.world.new_id());
-    let plan = new_own_list(run, &new);
-    refuse_secrets_in_items(&plan.items, &session.world.redactor(), told)?;
-    let parts = parts_of_plan(&plan);
-    let facts = session.facts_of_caller(HolderLiveness::Nothing);
-    match session.commit(&Command::PlanRun(Box::new(plan)), &facts) {
-        Ok(committed) => {
-            trust_typed_parts(session, parts);
-            Ok((load_run(session, run)?, committed))
+    loop {
+        let runs = session.runs()?;
+        if let Some(list) = runs.iter().rfind(|run| is_own_list(run)) {
+            let committed = add_to_run(session, list, request, told)?;
+            return Ok((list.clone(), committed));
         }
-        // Another command began it since the runs were looked at.
-        Err(CommitError::Refused(Refusal::NameTaken(name))) => {
-            let row = session.resolve_run(&name)?;
-            let committed = add_to_run(session, &row, request, told)?;
-            Ok((row, committed))
+        if let Some(on) = request.after.first() {
+            return Err(unknown_item_failure(session, on)?);
         }
-        Err(error) => Err(error.into()),
+        let run = RunId(session.world.new_id());
+        let plan = new_own_list(run, &new_item(request, Vec::new(), |_| false));
+        // A file may be called so, and its run as well.
+        let name = free_name(&plan.name, |name| runs.iter().any(|run| run.name == name));
+        refuse_secrets_in_items(&plan.items, &session.world.redactor(), told)?;
+        let command = Command::PlanRun(Box::new(Plan { name, ..plan }));
+        let facts = session.facts_of_caller(HolderLiveness::Nothing);
+        match session.commit(&command, &facts) {
+            // Another command took the name since the runs were looked at.
+            Err(CommitError::Refused(Refusal::NameTaken(_))) => {}
+            committed => {
+                let committed = committed?;
+                return Ok((load_run(session, run)?, committed));
+            }
+        }
     }
 }
 
@@ -171,10 +189,8 @@ fn add_to_run(
     request: &AddRequest,
     told: &mut NoticeSink<'_>,
 ) -> Result<CommitOutcome, Failure> {
-    let format = plan_format(&row.plan.face);
-    let plan_item = format
-        .and_then(|format| format.new_item)
-        .ok_or_else(|| no_items_failure(row))?;
+    let addition = plan_format(&row.plan.face).and_then(|format| format.new_item);
+    let addition = addition.ok_or_else(|| no_items_failure(&row.name, &row.plan.face))?;
     // Held until the command is stored: no runner begins anything in between.
     let lock = runner::settle_dead_runner(session, row.id, told)?;
     if lock.is_some() || run_lock::is_free(&session.project, row) {
@@ -188,7 +204,7 @@ fn add_to_run(
         let path = session.project.absolute_path(&path);
         session.project.read_text(&path).ok()
     });
-    let item = plan_item(text.as_deref(), &new).map_err(|why| Failure::new("usage", why))?;
+    let item = (addition.plan)(text.as_deref(), &new).map_err(|why| Failure::new("usage", why))?;
     let items = vec![PlannedItem {
         injected: Some(session.world.now()),
         ..item
@@ -271,15 +287,63 @@ fn added_node(committed: &CommitOutcome) -> Option<Node> {
     })
 }
 
-fn no_items_failure(row: &RunRow) -> Failure {
-    let (name, face) = (&row.name, &row.plan.face);
-    let what = format!("an item cannot be added to run `{name}` by command: its plan is of the format {face}");
+/// Adds an item to a plan in a file that is no run yet: the file alone says what there is.
+fn add_to_file(
+    world: &World,
+    typed: &str,
+    file: &PlanPath,
+    request: &AddRequest,
+    told: &mut NoticeSink<'_>,
+) -> Result<AddedItem, Failure> {
+    let project = Project::find(world, &search_folder(world, Some(typed)));
+    world.check_write_allowed(&project)?;
+    let (plan, text) = file.read_plan(RunId::PROJECT, typed, typed)?;
+    let addition = plan_format(&plan.face).and_then(|format| format.new_item);
+    let addition = addition.and_then(|addition| Some((addition, addition.write?)));
+    let (addition, write) = addition.ok_or_else(|| no_items_failure(typed, &plan.face))?;
+    let mut after = Vec::new();
+    for id in &request.after {
+        let mut items = plan.items.iter();
+        let found = items.find(|item| item.node.as_str() == id || item.id == *id);
+        let found = found.ok_or_else(|| {
+            let ids: Vec<&str> = plan.items.iter().map(|item| item.id.as_str()).collect();
+            Failure::new("item.unknown", format!("{typed} has no item `{id}`"))
+                .with_hint(format!("its items are: {}", join_words(&ids)))
+        })?;
+        after.push(found.node.clone());
+    }
+    let is_taken = |id: &str| plan.items.iter().any(|item| item.id == id);
+    let new = new_item(request, after, is_taken);
+    let unfit = |why| Failure::new("usage", why);
+    let item = (addition.plan)(Some(&text), &new).map_err(unfit)?;
+    let (node, state) = (item.node.to_string(), item.state);
+    refuse_secrets_in_items(&[item], &world.redactor(), told)?;
+    let text = write(&text, &new).map_err(unfit)?;
+    replace_definition(&file.file, text.as_bytes())?;
+    trust_typed_check(world, &project, request.check.as_deref());
+    Ok(AddedItem {
+        node,
+        title: new.title,
+        state,
+        file: Some(typed.to_owned()),
+        outcome: None,
+        next: Some(start_command(world, &project, typed)),
+    })
+}
+
+fn no_items_failure(name: &str, face: &str) -> Failure {
+    let what = format!(
+        "an item cannot be added to `{name}` by command: it is a plan of the format {face}"
+    );
     let hint = match plan_format(face) {
         Some(format) if format.issues.is_some() => "add an issue with `piton issue add`".to_owned(),
         Some(format) if format.is_folder() => {
-            format!("add a phase with `piton plan inject --run {}`", quote_word(name))
+            format!(
+                "add a phase with `piton plan inject --run {}`",
+                quote_word(name)
+            )
         }
-        Some(_) | None => format!("write it into {}", row.plan.source),
+        Some(_) | None => format!("write it into the file of the plan, `{name}`"),
     };
     Failure::new("usage", what).with_hint(hint)
 }

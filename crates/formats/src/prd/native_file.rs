@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
 
-use super::passes::{items_mut, write_passes};
+use super::new_item::added_element;
+use super::passes::{items_mut, push_item, write_passes};
 use super::plan::{node_of_item, plan_item, work_order};
 use super::{Prd, PrdItem, layout, parse_prd};
 use crate::json;
@@ -16,7 +17,8 @@ use crate::sprint::ShownRun;
 use crate::tree::ValueNode;
 
 /// The same text, saying of every item of the run whether it passes: it does
-/// when it is done. What is skipped stays as it stands there.
+/// when it is done. What is skipped stays as it stands there. Open items that were added
+/// by command come behind the others.
 ///
 /// # Errors
 ///
@@ -54,6 +56,11 @@ pub fn render_run(text: &str, tables: &Tables, run: RunId) -> Result<String, Ren
         if passes != done && !row.state.is_left_out() {
             write_passes(item, done);
         }
+    }
+    // What a person added by command, and no version of the file had yet.
+    let added = file_items(tables, run).filter(|row| !seen.contains(&row.plan.id));
+    for element in added.filter_map(added_element) {
+        push_item(&mut root, key, element);
     }
     json::patch(text, &root).map_err(|why| RenderError(why.to_string()))
 }

@@ -1,9 +1,23 @@
-//! The one thing in a `prd.json` that a loop may change.
+//! What piton changes in a `prd.json`: whether an item passes, and that there is one more.
 
 use super::layout::PrdItemsLocation;
 use crate::tree::{MapKey, Value, ValueNode};
 
 pub(super) fn items_mut(root: &mut ValueNode, at: PrdItemsLocation) -> &mut [ValueNode] {
+    match list_mut(root, at) {
+        Some(items) => items,
+        None => &mut [],
+    }
+}
+
+/// Adds an item behind the others.
+pub(super) fn push_item(root: &mut ValueNode, at: PrdItemsLocation, item: ValueNode) {
+    if let Some(items) = list_mut(root, at) {
+        items.push(item);
+    }
+}
+
+fn list_mut(root: &mut ValueNode, at: PrdItemsLocation) -> Option<&mut Vec<ValueNode>> {
     let list = match (at, &mut root.value) {
         (PrdItemsLocation::Key(key), Value::Map(map)) => {
             let pair = map.pairs.iter_mut().find(|(have, _)| have.text == key);
@@ -14,8 +28,8 @@ pub(super) fn items_mut(root: &mut ValueNode, at: PrdItemsLocation) -> &mut [Val
         | (PrdItemsLocation::Top, Value::Scalar(_) | Value::Map(_)) => None,
     };
     match list {
-        Some(Value::Seq(items)) => items,
-        Some(Value::Scalar(_) | Value::Map(_)) | None => &mut [],
+        Some(Value::Seq(items)) => Some(items),
+        Some(Value::Scalar(_) | Value::Map(_)) | None => None,
     }
 }
 

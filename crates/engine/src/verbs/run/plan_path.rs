@@ -130,7 +130,7 @@ impl PlanPath {
     ///
     /// When it is no plan, one that piton cannot work through, or one with
     /// mistakes in it.
-    pub(super) fn read_plan(
+    pub(in crate::verbs) fn read_plan(
         &self,
         run: RunId,
         name: &str,

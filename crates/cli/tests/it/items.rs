@@ -1,0 +1,264 @@
+//! `piton add`, `list`, `done`, `skip` and `reopen`: items by command.
+
+use crate::harness::{Running, Said, Scratch};
+
+const RUN: &[&str] = &["run", "--agent", "./agent.sh", "--verdict", "exit-status"];
+/// An agent that says in `order` what it worked on.
+const AGENT: &str = "cat >told\necho \"$PITON_ITEM\" >>order\n";
+
+fn project() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.agent(AGENT);
+    scratch
+}
+
+#[track_caller]
+fn done(said: &Said) {
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+}
+
+#[track_caller]
+fn nodes(scratch: &Scratch, args: &[&str]) -> Vec<String> {
+    let found = scratch.json(&[&["list"], args].concat());
+    let items = found["items"].as_array().expect("a list");
+    let name = |item: &serde_json::Value| item["node"].as_str().expect("a name").to_owned();
+    items.iter().map(name).collect()
+}
+
+#[test]
+fn from_an_empty_folder_to_an_item_that_is_done_by_commands_alone() {
+    let scratch = Scratch::outside_git();
+    let state = tempfile::tempdir().expect("a folder for the state of a user");
+    // Nothing is trusted but what is typed.
+    let piton = |args: &[&str]| {
+        let mut command = scratch.command(args);
+        command
+            .env_remove("PITON_TEST_TRUST")
+            .env("XDG_STATE_HOME", state.path());
+        Said::of(&command.output().expect("piton starts"))
+    };
+    done(&piton(&["init", "--yes"]));
+    done(&piton(&["add", "Write hello", "--check", "test -f hello"]));
+    let run = [
+        "run",
+        "--agent",
+        "sh:touch hello",
+        "--verdict",
+        "exit-status",
+    ];
+    done(&piton(&run));
+    let said = piton(&["status"]);
+    assert!(said.out.contains("[x] write-hello"), "{}", said.out);
+    assert!(scratch.has("hello"));
+    let found = scratch.json(&["list"]);
+    let item = &found["items"][0];
+    assert_eq!(item["check"]["passed"], true, "{item}");
+    assert_eq!(item["state"], "done", "{item}");
+}
+
+#[test]
+fn what_is_added_is_told() {
+    let scratch = project().with_fixed_clock();
+    insta::assert_snapshot!(scratch.shows(&["add", "Write hello", "--check", "test -f hello"]), @r"
+    keeping progress in SCRATCH/.git/piton
+    added `write-hello`: Write hello
+    run `list` is new
+    hint: start it with `piton run list`
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["add", "Write hello", "--after", "write-hello"]), @r"
+    added `write-hello-2`: Write hello
+    run `list` is new
+    hint: start it with `piton run list`
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["list"]), @r"
+    list
+      [ ] write-hello: Write hello
+      [ ] write-hello-2: Write hello
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["list", "--ready", "--in", "list"]), @r"
+    list
+      [ ] write-hello: Write hello
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["add", "Next", "--after", "write-hallo"]), @r"
+    error: there is no item `write-hallo` [item.unknown]
+    hint: near to it: `write-hello`, `write-hello-2`; see the nodes with `piton status list`
+    [exit 2]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["add", " "]), @r"
+    error: the title is empty [usage]
+    hint: say in one line what is to be done: `piton add 'Write hello'`
+    [exit 2]
+    ");
+    assert_eq!(nodes(&scratch, &[]), ["write-hello", "write-hello-2"]);
+}
+
+#[test]
+fn an_item_added_while_a_runner_works_is_done_in_the_same_run() {
+    let scratch = project();
+    scratch.agent(&format!("{AGENT}while [ ! -e go ]; do sleep 0.02; done\n"));
+    done(&scratch.piton(&["add", "first"]));
+    let running = Running::start(scratch.command(RUN));
+    scratch.until("the first is worked on", || scratch.has("order"));
+    done(&scratch.piton(&["add", "second", "--after", "first"]));
+    scratch.write("go", "");
+    done(&running.end());
+    assert_eq!(scratch.read("order"), "first\nsecond\n");
+}
+
+#[test]
+fn an_item_added_to_a_finished_list_opens_it_again() {
+    let scratch = project();
+    done(&scratch.piton(&["add", "first"]));
+    done(&scratch.piton(RUN));
+    done(&scratch.fed(&["add", "second", "--prompt", "-"], b"At length.\n"));
+    assert_eq!(nodes(&scratch, &["--open"]), ["second"]);
+    done(&scratch.piton(RUN));
+    assert_eq!(scratch.read("order"), "first\nsecond\n");
+    assert!(scratch.read("told").contains("second\n\nAt length."));
+    assert_eq!(nodes(&scratch, &["--open"]), [""; 0]);
+}
+
+#[test]
+fn a_run_names_the_list_and_the_plans_beside_it() {
+    let scratch = project();
+    scratch.write(
+        "prd.json",
+        "{\"features\": [{\"id\": \"a\", \"description\": \"A\", \"steps\": [], \"passes\": false}]}\n",
+    );
+    done(&scratch.piton(&["add", "first"]));
+    let said = scratch.piton(RUN);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    assert!(said.err.contains("prd.json, list"), "{}", said.err);
+    let named = [&["run", "list"], &RUN[1..]].concat();
+    done(&scratch.piton(&named));
+    assert_eq!(scratch.read("order"), "first\n");
+}
+
+#[test]
+fn a_plan_that_is_called_list_is_not_taken_for_the_list() {
+    let scratch = project();
+    scratch.write("list.json", PRD);
+    let run = [&["run", "list.json"], &RUN[1..]].concat();
+    done(&scratch.piton(&run));
+    done(&scratch.piton(&["add", "first"]));
+    assert_eq!(nodes(&scratch, &["--open"]), ["first"]);
+    assert!(!scratch.read("list.json").contains("first"));
+}
+
+#[test]
+fn an_agent_adds_nothing() {
+    let scratch = project();
+    scratch.agent(&format!(
+        "{AGENT}\"$PITON\" add 'more for me' --check 'touch own' 2>refused; true\n"
+    ));
+    done(&scratch.piton(&["add", "first"]));
+    done(&scratch.piton(RUN));
+    assert!(scratch.read("refused").contains("agent.not_allowed"));
+    assert_eq!(nodes(&scratch, &[]), ["first"]);
+}
+
+#[test]
+fn a_person_says_of_an_item_that_it_is_done_left_out_or_open_again() {
+    let scratch = project();
+    for title in ["first", "second", "third"] {
+        done(&scratch.piton(&["add", title]));
+    }
+    done(&scratch.piton(&["done", "first", "--why", "by hand"]));
+    done(&scratch.piton(&["skip", "second", "--why", "not needed"]));
+    assert_eq!(nodes(&scratch, &["--open"]), ["third"]);
+    done(&scratch.piton(&["reopen", "list:second"]));
+    done(&scratch.piton(RUN));
+    assert_eq!(scratch.read("order"), "second\nthird\n");
+    let said = scratch.piton(&["done", "frist"]);
+    assert!(said.err.contains("near to it: `first`"), "{}", said.err);
+}
+
+const PRD: &str = "{\"features\": [\n  {\"id\": \"a\", \"description\": \"A\", \"steps\": [], \"passes\": false}\n],\n  \"project\": \"p\"}\n";
+const ADDED: &str = "  {\"id\": \"more\", \"description\": \"More\", \"steps\": [], \"passes\": false, \"may_depend_on\": [\"a\"]}\n";
+
+#[test]
+fn an_item_of_a_plan_in_a_file_stands_in_the_file() {
+    let add = ["add", "More", "--in", "prd.json", "--after", "a"];
+    let run = [&["run", "prd.json"], &RUN[1..]].concat();
+    let passed = |text: &str, count| text.replacen("\"passes\": false", "\"passes\": true", count);
+    let last = "\"passes\": false}\n";
+    let with_item = PRD.replace(last, &format!("\"passes\": false}},\n{ADDED}"));
+    // Before it is a run, and as one of which an item is done.
+    for done_before in [0, 1] {
+        let scratch = project();
+        scratch.write("prd.json", PRD);
+        if done_before > 0 {
+            scratch.piton(&[&run[..], &["--once"]].concat());
+            assert_eq!(scratch.read("prd.json"), passed(PRD, 1));
+        }
+        done(&scratch.piton(&add));
+        assert_eq!(scratch.read("prd.json"), passed(&with_item, done_before));
+        done(&scratch.piton(&run));
+        assert_eq!(scratch.read("order"), "a\nmore\n");
+        assert_eq!(scratch.read("prd.json"), passed(&with_item, 2));
+    }
+}
+
+#[test]
+fn a_check_of_the_file_is_not_trusted_by_an_item_that_is_added() {
+    let scratch = project();
+    scratch.write(
+        "prd.json",
+        &PRD.replace("\"project\": \"p\"", "\"verification\": \"touch canary\""),
+    );
+    let state = tempfile::tempdir().expect("a folder for the state of a user");
+    let piton = |args: &[&str]| {
+        let mut command = scratch.command(args);
+        command
+            .env_remove("PITON_TEST_TRUST")
+            .env("XDG_STATE_HOME", state.path());
+        Said::of(&command.output().expect("piton starts"))
+    };
+    let run = [&["run", "prd.json"], &RUN[1..]].concat();
+    let ran = || std::fs::remove_file(scratch.file("canary")).is_ok();
+    done(&piton(&["add", "More", "--in", "prd.json"]));
+    assert_ne!(piton(&run).exit, 0);
+    assert!(!ran());
+    // Once it is a run as well, which somebody began who trusts the plan.
+    scratch.agent("cat >/dev/null; exit 1");
+    scratch.piton(&[&run[..], &["--once"]].concat());
+    ran();
+    done(&piton(&[
+        "add", "Other", "--in", "prd.json", "--check", "true",
+    ]));
+    assert_ne!(piton(&run).exit, 0);
+    assert!(!ran());
+}
+
+#[test]
+fn a_format_that_takes_no_item_says_so_by_its_name() {
+    let scratch = project();
+    scratch.sprint("  - {id: one, prompt: do one}\n");
+    done(&scratch.run(&[]));
+    let said = scratch.piton(&["add", "More", "--in", "demo"]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    assert!(said.err.contains("sprint-yaml"), "{}", said.err);
+    assert!(said.err.contains("piton plan inject"), "{}", said.err);
+}
+
+#[test]
+fn what_was_acknowledged_is_there_wherever_the_next_one_dies() {
+    let scratch = project();
+    done(&scratch.piton(&["add", "first"]));
+    for nth in 1.. {
+        let mut command = scratch.command(&["add", "second"]);
+        let died = command.env("PITON_FAILPOINT", format!("commit.durable:{nth}"));
+        let said = Said::of(&died.output().expect("piton starts"));
+        let known = nodes(&scratch, &[]);
+        assert_eq!(known[0], "first", "{known:?}");
+        // It is there once for each command that came to its commit.
+        assert_eq!(known.len(), 1 + nth, "{known:?}");
+        if said.exit == 0 {
+            break;
+        }
+    }
+}
