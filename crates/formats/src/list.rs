@@ -10,8 +10,10 @@ use crate::plan_format::{
     PromptTemplates,
 };
 
-/// The name of this format, and of the run.
-pub const FACE: &str = "list";
+/// The name of this format.
+pub const FACE: &str = "own-list";
+/// The name of the run.
+const NAME: &str = "list";
 /// What stands where other plans have their path. No plan in a file has it: a sprint in
 /// the folder of the project has the empty one, and a folder may be called `list`.
 const SOURCE: &str = "piton:list";
@@ -48,7 +50,7 @@ pub static PLAN: PlanFormat = PlanFormat {
 
 /// The plan of a list that begins with an item.
 pub(crate) fn plan_of_list(run: RunId, new: &NewItem) -> Plan {
-    plan_of_items(FACE, run, FACE, SOURCE, vec![plan_new_item(new)])
+    plan_of_items(FACE, run, NAME, SOURCE, vec![plan_new_item(new)])
 }
 
 fn plan_new_item(new: &NewItem) -> PlannedItem {
