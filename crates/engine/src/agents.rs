@@ -12,6 +12,7 @@ mod calls;
 mod claude;
 mod codex;
 mod custom;
+pub mod env_pass;
 mod gemini;
 pub mod hook;
 pub mod known_program;

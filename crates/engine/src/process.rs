@@ -33,6 +33,7 @@ mod table;
 mod trusted;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, Write as _};
@@ -95,6 +96,16 @@ impl ProcessProgram {
     }
 }
 
+/// What a child inherits of the environment of this process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum InheritedEnvironment {
+    /// All of it.
+    #[default]
+    Everything,
+    /// These variables.
+    Only(BTreeMap<String, String>),
+}
+
 /// One child process, before it is started.
 #[derive(Clone, Debug)]
 pub struct ProcessSpec {
@@ -102,7 +113,9 @@ pub struct ProcessSpec {
     pub program: Trusted<ProcessProgram>,
     /// The folder it runs in.
     pub cwd: PathBuf,
-    /// Added to the environment of this process.
+    /// What it inherits.
+    pub inherited: InheritedEnvironment,
+    /// Added to that.
     pub env: Vec<(String, String)>,
     /// What the child can read; then it sees the end of the file.
     pub stdin: String,
@@ -152,6 +165,9 @@ pub fn start(
             build_command("sh".as_ref(), &["-c".into(), line.into()], &spec.cwd)?
         }
     };
+    if let InheritedEnvironment::Only(inherited) = &spec.inherited {
+        command.env_clear().envs(inherited);
+    }
     command.envs(spec.env.iter().map(|(name, value)| (name, value)));
     command.env(MARK, &spec.mark);
     let input = stdin_of_spec(&spec).map_err(|source| StartError::Input {

@@ -347,6 +347,15 @@ const ATTACKS: &[Attack] = &[
         canary: Canary::Touched,
     },
     Attack {
+        name: "what claude inherits",
+        make: |stranger, _| {
+            stranger.program("claude");
+            config(stranger, "[agents.claude]\nenv-pass = ['ANTHROPIC_*']\n");
+        },
+        args: CLAUDE,
+        canary: Canary::Touched,
+    },
+    Attack {
         name: "the endpoint of codex",
         make: |stranger, _| {
             stranger.program("codex");

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::env_pass::EnvPass;
+
 /// The table `[agents.NAME]`: a program that works.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -19,6 +21,9 @@ pub struct AgentTable {
     pub args: Vec<String>,
     /// More for its environment.
     pub env: BTreeMap<String, String>,
+    /// What it inherits of the environment of piton. Without it everything.
+    #[serde(alias = "env_pass")]
+    pub env_pass: Option<EnvPass>,
     /// What it may do without asking.
     pub permissions: Permissions,
     /// Tools that it may use without asking, in its own words.
@@ -215,9 +220,10 @@ impl AgentTable {
         name: &str,
         env: &'v BTreeMap<String, String>,
     ) -> Option<&'v str> {
+        let is_passed = self.env_pass.as_ref().is_none_or(|pass| pass.passes(name));
         self.env
             .get(name)
-            .or_else(|| env.get(name))
+            .or_else(|| env.get(name).filter(|_| is_passed))
             .map(String::as_str)
     }
 

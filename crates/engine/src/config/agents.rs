@@ -1,5 +1,7 @@
 //! Which agent a name means, and what its table `[agents.NAME]` may say.
 
+use std::collections::BTreeMap;
+
 use jiff::tz::TimeZone;
 use piton_core::amount::parse_duration;
 
@@ -11,6 +13,7 @@ use crate::agents::settings::{
 };
 use crate::agents::{Agent, Custom, Shell};
 use crate::failure::Failure;
+use crate::process::InheritedEnvironment;
 
 /// The keys that only the adapter `custom` has, of those that not every one has.
 const CUSTOM_KEYS: &[&str] = &[
@@ -63,6 +66,20 @@ impl Config {
             ..self.agent.clone()
         };
         own.process_limits()
+    }
+
+    /// What the agent `name` inherits of the environment of this process, `env`.
+    #[must_use]
+    pub fn environment_for_agent(
+        &self,
+        name: &str,
+        env: &BTreeMap<String, String>,
+    ) -> InheritedEnvironment {
+        let table = self.agents.get(name);
+        match table.and_then(|table| table.env_pass.as_ref()) {
+            Some(pass) => InheritedEnvironment::Only(pass.select(env)),
+            None => InheritedEnvironment::Everything,
+        }
     }
 
     /// The agent that `name` means: one that is configured, one that piton knows,

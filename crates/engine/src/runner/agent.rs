@@ -113,6 +113,7 @@ impl Runner<'_, '_> {
         let spec = ProcessSpec {
             program,
             cwd: site.tree_path().to_owned(),
+            inherited: config.environment_for_agent(name, &self.session.world.env),
             env,
             stdin: self.render_prompt(&item, role, ongoing.is_some())?,
             output,

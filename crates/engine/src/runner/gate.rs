@@ -26,7 +26,7 @@ use crate::failure::{Failure, unwritable_file};
 use crate::lies::EvidenceRule;
 use crate::memory::preparation::unconfirmed_policy;
 use crate::memory::recovery::IncompleteAttempt;
-use crate::process::{ProcessExit, ProcessLimits, ProcessSpec, StopReason};
+use crate::process::{InheritedEnvironment, ProcessExit, ProcessLimits, ProcessSpec, StopReason};
 
 /// A gate whose process is gone.
 pub(super) struct EndedGate<'e> {
@@ -146,6 +146,7 @@ impl Runner<'_, '_> {
         let spec = ProcessSpec {
             program,
             cwd: site.tree_path().to_owned(),
+            inherited: InheritedEnvironment::Everything,
             env,
             stdin: String::new(),
             output: self.spool.output_path(&mark).map_err(fault)?,

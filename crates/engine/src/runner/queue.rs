@@ -35,7 +35,7 @@ use crate::git::{
     self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, WorktreeState,
 };
 use crate::native_files::plan_sync::remove_open_agent_edits;
-use crate::process::{ProcessExit, ProcessLimits, ProcessSpec};
+use crate::process::{InheritedEnvironment, ProcessExit, ProcessLimits, ProcessSpec};
 use crate::runner::lane_pool::{
     Lane, LaneOccupant, LanePreparation, LaneStart, Pool, PreparedLane, QUEUE,
 };
@@ -316,6 +316,7 @@ impl Runner<'_, '_> {
         let spec = ProcessSpec {
             program,
             cwd: held.lane.tree.clone(),
+            inherited: InheritedEnvironment::Everything,
             env,
             stdin: String::new(),
             output: self.spool.output_path(&mark).map_err(fault)?,

@@ -19,6 +19,7 @@ use crate::failure::notice::Notice;
 use crate::git::{OwnFilePrefix, ProofSources, SnapshotDiff, SnapshotError, WorkTreeTracker};
 use crate::native_files::file_stamps::FileStamps;
 use crate::native_files::project_sync::project_files;
+use crate::process::InheritedEnvironment;
 use crate::project::Project;
 use crate::session::Session;
 
@@ -275,7 +276,12 @@ impl Runner<'_, '_> {
 
     /// Looks up what stands in the way of an agent, as it says.
     pub(super) fn verify_blocker(&self, attempt: AttemptId, node: &Node, report: &mut Report) {
-        let mut env = self.session.world.env.clone();
+        let (config, agent) = (&self.job.config, &self.job.agent);
+        let all = &self.session.world.env;
+        let mut env = match config.environment_for_agent(agent, all) {
+            InheritedEnvironment::Everything => all.clone(),
+            InheritedEnvironment::Only(inherited) => inherited,
+        };
         if let Some(item) = self.lp.tables().item(self.row.id, node) {
             env.extend(self.environment(item, &attempt.to_string()));
         }

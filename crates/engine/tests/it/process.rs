@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use piton_engine::agents::spool::{self, Spool};
 use piton_engine::process::Trusted;
 use piton_engine::process::{
-    self, Liveness, ProcessEvent, ProcessExit, ProcessIdentity, ProcessLimits, ProcessProgram,
-    ProcessSpec, ProgramCall, RunningProcess, StartError, StopReason, SurvivorEvidence,
+    self, InheritedEnvironment, Liveness, ProcessEvent, ProcessExit, ProcessIdentity,
+    ProcessLimits, ProcessProgram, ProcessSpec, ProgramCall, RunningProcess, StartError,
+    StopReason, SurvivorEvidence,
 };
 use tempfile::TempDir;
 
@@ -38,6 +39,7 @@ fn shell(folder: &TempDir, line: &str) -> ProcessSpec {
     ProcessSpec {
         program: Trusted::of_test(ProcessProgram::Shell(line.into())),
         cwd: folder.path().into(),
+        inherited: InheritedEnvironment::Everything,
         env: Vec::new(),
         stdin: String::new(),
         output: folder.path().join(format!("{mark}.out")),
@@ -551,6 +553,7 @@ fn what_a_killed_piton_left_running_is_found_and_ended() {
                     "{DAEMON} trap '' TERM; env -i sh -c 'echo $$ > bare; exec sleep 300' & until [ -s bare ]; do sleep 0.01; done; echo ready; sleep 300"
                 ))),
                 cwd: place.clone().into(),
+                inherited: InheritedEnvironment::Everything,
                 env: Vec::new(),
                 stdin: "x".repeat(1 << 20),
                 output: spool.output_path("a1").expect("a name"),

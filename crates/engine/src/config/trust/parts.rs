@@ -68,12 +68,18 @@ fn table_parts(name: &str, table: &AgentTable) -> Vec<ExecutablePart> {
         (!words.is_empty()).then(|| quoted.join("\n"))
     };
     let text = |text: &Option<String>| text.clone();
+    // An empty list says something: nothing more is inherited.
+    let env_pass = table.env_pass.as_ref().map(|pass| {
+        let patterns: Vec<String> = pass.patterns().map(str::to_owned).collect();
+        list(&patterns).unwrap_or_else(|| "[]".to_owned())
+    });
     let settings = [
         (AgentCommand, "program", text(&table.program)),
         (AgentArguments, "args", list(&table.args)),
         (AgentArguments, "model-flag", text(&table.model_flag)),
         (AgentArguments, "session-flag", text(&table.session_flag)),
         (AgentArguments, "resume-flag", text(&table.resume_flag)),
+        (AgentEnvironment, "env-pass", env_pass),
         (
             AgentPermissions,
             "permissions",
