@@ -3,8 +3,9 @@
 use crate::harness::{DEMO, Said, Scratch};
 use crate::lanes::fine;
 
-/// One phase, whose gate notes its environment.
-const GATED: &str = "  - id: build\n    prompt: build it\n    gate: {script: 'env >gate-env', on-fail: {prompt: mend it}}\n";
+/// Two phases: one that is done by its agent's word, and one whose gate notes its
+/// environment.
+const PHASES: &str = "  - {id: build, prompt: build it}\n  - {id: test, prompt: test it, gate: {script: 'env >gate-env', on-fail: {prompt: fix it}}}\n";
 
 /// An agent that notes its environment. It gives its verdict only when it is asked once
 /// more, in the same conversation.
@@ -18,13 +19,18 @@ echo '{"session": "talk-1", "words": "'$words'"}'"#;
 /// How that agent is started, behind which a test sets more.
 const TABLE: &str = "[agents.robot]\nprogram = './robot.sh'\noutput = 'jsonl'\nsession-flag = '--new {session}'\nresume-flag = '--go-on {session}'\nread = { session = 'session', words = 'words' }\nenv = { OWN_KEY = 'of-the-table' }\n";
 
-/// A run of that agent, from an environment with a secret and with other variables.
-fn run(settings: &str) -> (Scratch, Said) {
+fn project(settings: &str) -> Scratch {
     let scratch = Scratch::new();
     scratch
-        .sprint(GATED)
+        .sprint(PHASES)
         .script("robot.sh", ROBOT)
         .write(".piton/config.toml", &format!("{TABLE}{settings}"));
+    scratch
+}
+
+/// A run of that agent, from an environment with a secret and with other variables.
+fn run(settings: &str) -> (Scratch, Said) {
+    let scratch = project(settings);
     let mut command = scratch.command(&["run", "demo", "--agent", "robot"]);
     command
         .env("SECRET_TOKEN", "of-the-shell")
@@ -99,8 +105,8 @@ fn a_pattern_that_is_none_is_refused_with_its_line() {
 
 #[test]
 fn what_an_agent_inherits_is_shown_before_a_run() {
-    let (scratch, _) = run("env-pass = ['AWS_*', 'SSH_AUTH_SOCK']\n");
-    let dry = scratch.json(&["run", DEMO, "--dry-run", "--agent", "robot"]);
+    let scratch = project("env-pass = ['AWS_*', 'SSH_AUTH_SOCK']\n");
+    let dry = scratch.json(&["run", "demo", "--dry-run", "--agent", "robot"]);
     let commands = dry["commands"].as_array().expect("a list").iter();
     let mut environment = commands.filter(|part| part["kind"] == "agent-environment");
     assert!(environment.any(|part| part["text"] == "'AWS_*'\nSSH_AUTH_SOCK"));
