@@ -368,7 +368,22 @@ fn take_run(
     };
     let started = session.commit(&start, &facts)?.events;
     failpoint::point("run.leased");
-    if let Some(Err(failure)) = lock.map(RunLock::complete_claim) {
+    let claimed = lock.map(|lock| {
+        lock.complete_claim()?;
+        // It was stopped while it waited for the store, and another runner took the run.
+        match lock.as_file_in_place()?.is_replaced() {
+            true => Err(Failure::new(
+                "run.fenced",
+                format!(
+                    "another process took run {} while this one was stopped",
+                    row.name
+                ),
+            )
+            .with_hint("see where it stands with `piton status`, and go on with `piton run`")),
+            false => Ok(()),
+        }
+    });
+    if let Some(Err(failure)) = claimed {
         interrupt_run(session, run, lease_token(&started), &failure);
         return Err(failure);
     }

@@ -310,7 +310,7 @@ fn unasked_other_plan(
     Ok(other_plan_in_file(session, row)?.filter(|(_, file)| !is_asked(file)))
 }
 
-/// Who the runners of a run belong to; nobody where none of them lives.
+/// Who the runners of a run belong to; empty where none of them lives.
 fn living_owners<'r>(
     runners: impl IntoIterator<Item = &'r RunHolder>,
     is_live: bool,

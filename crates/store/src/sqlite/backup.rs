@@ -42,7 +42,7 @@ pub(super) fn backup_database(from: &Path, to: &Path) -> Result<VerifyReport, St
     };
     let new = dir.join(format!(".journal-{}.new", Uuid::now_v7()));
     let made = copy_database(from, &new).and_then(|()| {
-        let verdict = verify_database_file(&new)?;
+        let verdict = verify::verify_database_file(&new)?;
         failpoint::point("backup.copied");
         flush_file(&new)?;
         failpoint::point("backup.before-link");
@@ -133,7 +133,7 @@ fn restore_locked(
     copy_database(from, new)?;
     failpoint::point("restore.copied");
     upgrade_copy(new)?;
-    let verdict = verify_database_file(new)?;
+    let verdict = verify::verify_database_file(new)?;
     if let Some(damage) = verdict.damage.first() {
         let what = format!(
             "the backup {} is damaged ({}: {})",
@@ -302,12 +302,6 @@ pub(super) fn copy_database(from: &Path, new: &Path) -> Result<(), StoreFault> {
         target.close().map_err(|(_, error)| error)
     };
     copy().map_err(|error| sqlite_fault("copy", from, error))
-}
-
-pub(super) fn verify_database_file(db: &Path) -> Result<VerifyReport, StoreFault> {
-    let connected = connect(db, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    check_version(&connected.connection, db)?;
-    verify::verify_database(&connected.connection, db)
 }
 
 pub(super) fn remove_database_files(new: &Path) {

@@ -1,7 +1,7 @@
-//! The checksum of a body: whoever reads a row sees that it is what was written.
+//! The checksum of a body: a reader of a row sees that it is what was written.
 //!
 //! It is the CRC-32 of zlib and gzip. That finds every change of one bit, or of a few
-//! that lie within four bytes; a change that somebody makes on purpose, it does not find.
+//! that lie within four bytes; it does not find a change that is made on purpose.
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{FromSqlError, ValueRef};

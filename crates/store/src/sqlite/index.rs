@@ -118,10 +118,14 @@ fn insert_document(connection: &Connection, row: &MemoryRow) -> Result<()> {
 
 fn remove_document(connection: &Connection, position: u64) -> Result<()> {
     let position = to_sqlite_integer(position);
-    let sql = "SELECT body FROM documents WHERE position = ?1";
+    let sql = "SELECT body, checksum FROM documents WHERE position = ?1";
     let body: Option<String> = connection
         .prepare_cached(sql)?
-        .query_row([position], |row| row.get(0))
+        .query_row([position], |row| {
+            let body: String = row.get(0)?;
+            check_body("documents", &body, row.get_ref(1)?)?;
+            Ok(body)
+        })
         .optional()?;
     let Some(document) = body.and_then(|body| MemoryDocument::parse_with_tokens(&body, |_| true))
     else {

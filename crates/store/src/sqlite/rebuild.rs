@@ -7,9 +7,7 @@ use std::path::Path;
 use piton_core::name::NameRange;
 use rusqlite::{Connection, OpenFlags};
 
-use super::backup::{
-    copy_database, exchange_store, in_use_fault, remove_database_files, verify_database_file,
-};
+use super::backup::{copy_database, exchange_store, in_use_fault, remove_database_files};
 use super::fault::{is_write_failure, sqlite_fault};
 use super::files::{StorePaths, refuse_network_fs};
 use super::queue::WriterQueue;
@@ -19,7 +17,7 @@ use super::schema::{
     SCHEMA_VERSION, assign_writer_of_copy, check_version, connect, connect_to_salvage,
     create_database, flush_file, remove_leftovers, temporary_path, tolerate_schema, upgrade_copy,
 };
-use super::{SqliteStore, acknowledged, replaced};
+use super::{SqliteStore, acknowledged, replaced, verify};
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::failpoint;
 use crate::store::{Damage, FaultKind, RebuildStep, RestoreReport, StoreFault, UnreadableEvent};
@@ -94,7 +92,7 @@ fn rebuild_locked(
     folded.map_err(|error| sqlite_fault("write", new, error))?;
     failpoint::point("rebuild.folded");
     report(RebuildStep::Verify);
-    let verdict = verify_database_file(new)?;
+    let verdict = verify::verify_database_file(new)?;
     if let Some(damage) = verdict.damage.first() {
         return Err(damage_fault(place, damage));
     }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use super::backup::verify_database_file;
 use super::files::StorePaths;
 use super::journal::read_heads;
 use super::rows::to_sqlite_integer;
 use super::schema::connect;
+use super::verify::verify_database_file;
 
 /// What the name of such a store begins with, before its time.
 pub(super) const PREFIX: &str = "journal.db.replaced-";

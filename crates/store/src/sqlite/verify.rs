@@ -6,7 +6,7 @@ use std::path::Path;
 use piton_core::Row;
 use piton_core::id::StreamId;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::checksum::check_body;
 use super::fault::sqlite_fault;
@@ -15,8 +15,16 @@ use super::journal::{
     ALL, AT, NAME_COLUMN, SEQ_COLUMN, bound_of_seq, parse_record, read_heads, sum_counts,
 };
 use super::rows::{TABLES, Table, columns_of_row, parse_row, to_sqlite_integer};
+use super::schema::{check_version, connect};
 use crate::audit::{Audit, describe_key};
 use crate::store::{Damage, StoreFault, StreamHead, VerifyReport};
+
+/// Checks everything in the file of a database.
+pub(super) fn verify_database_file(db: &Path) -> Result<VerifyReport, StoreFault> {
+    let connected = connect(db, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    check_version(&connected.connection, db)?;
+    verify_database(&connected.connection, db)
+}
 
 /// Checks everything, as of one moment.
 pub(super) fn verify_database(
