@@ -265,7 +265,7 @@ mod journal {
         assert_eq!(lines(&show(second["id"].as_str().expect("an id"))), 2);
         insta::assert_snapshot!(show("yesterday").shown(&scratch), @r"
         error: `yesterday` is neither a time, nor a duration, nor the id of an event [usage]
-        hint: for example `--since 2h`, `--since 2026-01-15` or `--since 2026-01-15T09:00:00Z`
+        hint: for example `--since 2h`, `--since 20:00`, `--since 2026-01-15` or `--since 2026-01-15T09:00:00Z`
         [exit 2]
         ");
         assert_eq!(show("01980000-0000-7000-8000-000000000000").exit, 2);
