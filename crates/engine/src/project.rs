@@ -76,13 +76,18 @@ impl Project {
                 let named = world.resolve_path(named);
                 // As every other path of the project is named: by no link.
                 let named = fs::canonicalize(&named).unwrap_or(named);
-                locate_home(find_git(&named).as_ref(), &named, None)
+                match find_git(&named) {
+                    Some(git) => locate_home(Some(&git), &named, None, None),
+                    // It is what was named, whatever journal lies above.
+                    None => (named.clone(), named.join(HOME)),
+                }
             }
             None => {
                 // A journal for all that a user or a machine has helps nobody.
-                let is_project = world.cwd.parent().is_some()
-                    && world.var("HOME").map(Path::new) != Some(world.cwd.as_path());
-                locate_home(git.as_ref(), start, is_project.then_some(&*world.cwd))
+                let user = world.var("HOME").map(Path::new);
+                let is_project = world.cwd.parent().is_some() && user != Some(world.cwd.as_path());
+                let cwd = is_project.then_some(&*world.cwd);
+                locate_home(git.as_ref(), start, cwd, user)
             }
         };
         Self {
@@ -383,14 +388,27 @@ struct GitLayout {
 /// The root and the home of the project that a folder belongs to. A journal in `.piton/`
 /// counts before that in git's folder: older versions kept it there.
 ///
-/// Outside of git it is the nearest folder above with a journal of this user, else the
-/// present folder, if that may be a project, where `start` is in it: a plan in a folder below and the commands
-/// that are typed here have one journal.
-fn locate_home(git: Option<&GitLayout>, start: &Path, cwd: Option<&Path>) -> (PathBuf, PathBuf) {
+/// Outside of git it is the nearest folder above with a journal of this user, else `cwd`
+/// where `start` is in it: a plan in a folder below and the commands that are typed here
+/// have one journal. What lies in `user`, the folder of the user, or at the root of all
+/// is for the commands that are typed there.
+fn locate_home(
+    git: Option<&GitLayout>,
+    start: &Path,
+    cwd: Option<&Path>,
+    user: Option<&Path>,
+) -> (PathBuf, PathBuf) {
     let Some(git) = git else {
+        let user = user.and_then(|user| fs::canonicalize(user).ok());
+        let is_shared = |folder: &Path| {
+            let canonical = fs::canonicalize(folder).ok();
+            folder.parent().is_none() || (user.is_some() && canonical == user)
+        };
         let root = start
             .ancestors()
-            .find(|folder| is_own_home(&folder.join(HOME)))
+            .find(|folder| {
+                is_own_home(&folder.join(HOME)) && (*folder == start || !is_shared(folder))
+            })
             .or(cwd.filter(|cwd| start.starts_with(cwd)))
             .unwrap_or(start);
         return (root.to_owned(), root.join(HOME));

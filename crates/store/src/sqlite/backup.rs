@@ -149,8 +149,8 @@ fn restore_locked(
     let kept = exchange_store(place, new)?;
     Ok(RestoreReport {
         path: place.db.clone(),
+        removed: replaced::remove_old(place, kept.as_deref()),
         kept,
-        removed: replaced::remove_old(place),
         verdict,
         loss: None,
     })

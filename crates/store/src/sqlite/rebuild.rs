@@ -106,8 +106,8 @@ fn rebuild_locked(
     let kept = exchange_store(place, new)?;
     Ok(RestoreReport {
         path: place.db.clone(),
+        removed: replaced::remove_old(place, kept.as_deref()),
         kept,
-        removed: replaced::remove_old(place),
         verdict,
         loss,
     })

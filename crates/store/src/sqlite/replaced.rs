@@ -19,9 +19,15 @@ pub(super) const PREFIX: &str = "journal.db.replaced-";
 /// So many are kept.
 const KEPT_MAX: usize = 3;
 
-/// Removes older ones; which. What fails leaves them.
-pub(super) fn remove_old(place: &StorePaths) -> Vec<PathBuf> {
+/// Removes older ones than `latest`, which was replaced just now; which. What fails
+/// leaves them.
+pub(super) fn remove_old(place: &StorePaths, latest: Option<&Path>) -> Vec<PathBuf> {
     let mut found = list(place);
+    // Its name may be an older one: a clock was ahead once.
+    if let Some(at) = found.iter().position(|path| Some(path.as_path()) == latest) {
+        let latest = found.remove(at);
+        found.insert(0, latest);
+    }
     let old = found.split_off(KEPT_MAX.min(found.len()));
     let mut removed = Vec::new();
     for path in old {
@@ -35,7 +41,8 @@ pub(super) fn remove_old(place: &StorePaths) -> Vec<PathBuf> {
             || found
                 .iter()
                 .any(|kept| has_all_of(kept, &store) && is_undamaged(kept));
-        if is_elsewhere && fs::remove_file(&path).is_ok() {
+        // Of a damaged one the heads do not say which events it has.
+        if is_elsewhere && is_undamaged(&path) && fs::remove_file(&path).is_ok() {
             removed.push(path);
         }
     }
