@@ -3,7 +3,7 @@
 //! The body of an event is the exact text that was stored; it is hashed as it
 //! is, so that nothing has to be written the same way twice to be verified.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -18,6 +18,10 @@ pub type Hash = [u8; 32];
 
 /// The hash that the first event of a stream follows.
 pub const GENESIS: Hash = [0; 32];
+
+/// Two times that differ by more than this are not of the same clock: it jumped in
+/// between.
+pub const CLOCK_JUMP: SignedDuration = SignedDuration::from_hours(1);
 
 /// An event that a decision asks to be stored, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +39,8 @@ pub struct EventStamp {
     pub id: EventId,
     /// Its position in its stream, from 1.
     pub position: u64,
-    /// When it was stored, by the store's clock; never behind the event before it.
+    /// When it was stored, by the store's clock; not behind the event before it, unless by
+    /// more than [`CLOCK_JUMP`].
     pub time: Timestamp,
     /// Who caused it.
     pub actor: Actor,

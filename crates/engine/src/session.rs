@@ -14,8 +14,8 @@ use piton_core::{
     CallerFacts, Command, CommandId, DecisionRow, HolderLiveness, Need, Node, Rows, RunId, RunRow,
 };
 use piton_store::{
-    Clock, CommitError, CommitOutcome, LostEvents, Store, StoreAccess, StoreOptions, SystemClock,
-    WriterWait,
+    Clock, ClockJump, CommitError, CommitOutcome, LostEvents, Store, StoreAccess, StoreOptions,
+    SystemClock, WriterWait,
 };
 
 use self::hook_spool::import_spooled_records;
@@ -342,8 +342,11 @@ impl<'w> Session<'w> {
                 Err(CommitError::Unknown(_)) if asks < ASKS_MAX => asks += 1,
                 other => {
                     trace_commit(&other);
-                    if other.is_ok() {
+                    if let Ok(committed) = &other {
                         trust_edits_of_command(self, command);
+                        if let Some(jump) = &committed.jump {
+                            warn_of_jump(self.world, jump);
+                        }
                     }
                     return other;
                 }
@@ -601,6 +604,13 @@ fn trace_commit(committed: &Result<CommitOutcome, CommitError>) {
         }
         Err(error) => tracing::debug!(%error, "not stored"),
     }
+}
+
+fn warn_of_jump(world: &World, jump: &ClockJump) {
+    let (clock, event) = (world.local_time(jump.clock), world.local_time(jump.event));
+    world.warn(format!(
+        "the clock of this machine shows {clock}, and an event of the journal is from {event}: the clock jumped. What is recorded from now on has the time of the clock; see `date` whether that is right"
+    ));
 }
 
 /// Warns of acknowledged events that are gone.

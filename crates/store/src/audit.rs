@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use piton_core::id::StreamId;
-use piton_core::journal::{GENESIS, Hash, Record};
+use piton_core::journal::{CLOCK_JUMP, GENESIS, Hash, Record};
 use piton_core::{Key, Row, Tables};
 
 use crate::store::{Damage, StreamHead, VerifyReport};
@@ -78,7 +78,8 @@ impl Audit {
                 "is not what its hash was made of, or does not follow the event before it",
             );
         }
-        if record.stamp.time < before.time {
+        let behind = before.time.duration_since(record.stamp.time);
+        if behind.is_positive() && behind <= CLOCK_JUMP {
             whole = false;
             self.report_damage_at(
                 record,

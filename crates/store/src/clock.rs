@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 /// The time and the ids of a store.
 ///
-/// The store itself sees to it that the time of a stream never runs backwards:
-/// a clock may jump.
+/// The store itself sees to it that the time of a stream does not run backwards by
+/// little: a clock may jump.
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Timestamp;

@@ -22,7 +22,7 @@ pub use memory::MemoryStore;
 pub use seal::LEASE_TTL_S;
 pub use sqlite::{SCHEMA_VERSION, SqliteStore};
 pub use store::{
-    CommitError, CommitOutcome, Cursor, Damage, FaultKind, LostEvents, RebuildStep, RestoreReport,
-    Store, StoreAccess, StoreFault, StoreInfo, StoreOptions, StreamHead, UnreadableEvent,
-    VerifyReport, WaitReport, WriterWait,
+    ClockJump, CommitError, CommitOutcome, Cursor, Damage, EARLIER_EVENTS_MAX, FaultKind,
+    LostEvents, RebuildStep, RestoreReport, Store, StoreAccess, StoreFault, StoreInfo,
+    StoreOptions, StreamHead, UnreadableEvent, VerifyReport, WaitReport, WriterWait,
 };

@@ -4,10 +4,10 @@
 //! promises. Clones share what is stored.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, io};
 
 use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId, WriterId};
@@ -23,12 +23,13 @@ use uuid::Uuid;
 use crate::audit::Audit;
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::seal::{
-    Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event, seconds_after,
+    CommitTime, Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event,
+    seconds_after,
 };
 use crate::sqlite::SCHEMA_VERSION;
 use crate::store::{
     CommitError, CommitOutcome, Cursor, FaultKind, Store, StoreFault, StoreInfo, StreamHead,
-    UnreadableEvent, VerifyReport,
+    UnreadableEvent, VerifyReport, search_event_before,
 };
 
 /// A store in memory. Clones share what is stored.
@@ -47,6 +48,10 @@ struct MemoryState {
     /// The events of each command, in the order in which they were stored.
     commands: HashMap<CommandId, Vec<DecodedRecord>>,
     leases: BTreeMap<(RunId, u64), Timestamp>,
+    /// All events in the order in which they were stored.
+    order: Vec<Cursor>,
+    /// Up to which time it was said that the clock jumped.
+    jump_told: Option<Timestamp>,
 }
 
 impl fmt::Debug for MemoryStore {
@@ -84,6 +89,11 @@ impl MemoryState {
     fn stream_head(&self, stream: &StreamId) -> StreamHead {
         let last = self.streams.get(stream).and_then(|records| records.last());
         last.map_or_else(|| empty_head(stream.clone()), head_of_record)
+    }
+
+    fn record(&self, at: &Cursor) -> &Record {
+        let nth = usize::try_from(at.position - 1).expect("it is in memory");
+        &self.streams[&at.stream][nth]
     }
 
     fn select_rows(&self, wanted: &[Need], now: Timestamp) -> Rows {
@@ -135,6 +145,7 @@ impl MemoryState {
                 }
                 None => {}
             }
+            self.order.push(Cursor::from(record));
             self.streams
                 .entry(record.stream.clone())
                 .or_default()
@@ -164,6 +175,7 @@ impl Store for MemoryStore {
             return Ok(CommitOutcome {
                 events: events.clone(),
                 repeated: true,
+                jump: None,
             });
         }
         let wanted = needs_of_command(command);
@@ -172,7 +184,7 @@ impl Store for MemoryStore {
             .iter()
             .map(|stream| (stream.clone(), kept.stream_head(stream)))
             .collect();
-        let now = commit_time(&*self.clock, &heads);
+        let CommitTime { time: now, jump } = commit_time(&*self.clock, &heads);
         let rows = kept.select_rows(&wanted.rows, now);
         let drafts = decide(&rows, command, facts)?;
         wanted.check_streams(&drafts);
@@ -195,9 +207,18 @@ impl Store for MemoryStore {
         if !events.is_empty() {
             kept.commands.insert(id, events.clone());
         }
+        let jump = jump.filter(|jump| kept.jump_told.is_none_or(|told| told < jump.event));
+        if jump.is_some() {
+            let heads = kept.streams.values().filter_map(|records| records.last());
+            kept.jump_told = heads
+                .map(|last| last.stamp.time)
+                .chain(jump.map(|jump| jump.event))
+                .max();
+        }
         Ok(CommitOutcome {
             events,
             repeated: false,
+            jump,
         })
     }
 
@@ -245,26 +266,27 @@ impl Store for MemoryStore {
         limit: usize,
     ) -> Result<Vec<Record>, StoreFault> {
         let kept = self.lock_state();
-        let mut all: Vec<(Cursor, &Record)> = kept
-            .streams
-            .values()
-            .flatten()
-            .map(|record| {
-                let cursor = Cursor {
-                    time: record.stamp.time,
-                    stream: record.stream.clone(),
-                    position: record.stamp.position,
-                };
-                (cursor, record)
-            })
-            .filter(|(cursor, _)| after.is_none_or(|after| cursor > after))
-            .collect();
-        all.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(all
-            .into_iter()
-            .take(limit)
-            .map(|(_, record)| record.clone())
-            .collect())
+        let found = after.map_or(Some(0), |after| {
+            let found = kept.order.iter().position(|cursor| cursor == after);
+            found.map(|before| before + 1)
+        });
+        let begin = found.ok_or_else(|| {
+            let what = format!("there is no event {after:?}");
+            StoreFault::new(
+                FaultKind::Damaged,
+                what,
+                io::Error::from(io::ErrorKind::NotFound),
+            )
+        })?;
+        let cursors = kept.order[begin..].iter().take(limit);
+        Ok(cursors.map(|cursor| kept.record(cursor).clone()).collect())
+    }
+
+    fn find_event_before(&self, time: Timestamp) -> Result<Option<Cursor>, StoreFault> {
+        let kept = self.lock_state();
+        let newest_first = kept.order.iter().rev();
+        let timed = newest_first.map(|cursor| Ok((kept.record(cursor).stamp.time, cursor.clone())));
+        search_event_before(timed, time)
     }
 
     fn salvage_journal(

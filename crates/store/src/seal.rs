@@ -9,13 +9,13 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::checkout::Checkout;
 use piton_core::id::{RunId, StreamId};
 use piton_core::journal::{
-    DecodedRecord, Draft, EventStamp, GENESIS, Record, WriteRequest, redact_and_encode,
+    CLOCK_JUMP, DecodedRecord, Draft, EventStamp, GENESIS, Record, WriteRequest, redact_and_encode,
 };
 use piton_core::redact::Redactor;
 use piton_core::{Actor, Event};
 
 use crate::clock::{Clock, truncate_to_micros};
-use crate::store::StreamHead;
+use crate::store::{ClockJump, StreamHead};
 
 /// For how long a lease holds when it is taken, in seconds. A holder says well
 /// before its end, by a heartbeat, that it still lives.
@@ -33,15 +33,25 @@ pub(crate) struct Sealer<'s> {
     pub(crate) checkout: Option<&'s Checkout>,
 }
 
-/// The time of a commit: that of the clock, but never behind the last event of
-/// a stream that it may append to.
-pub(crate) fn commit_time(clock: &dyn Clock, heads: &Heads) -> Timestamp {
-    let last = heads
-        .values()
-        .map(|head| head.time)
-        .max()
-        .unwrap_or(Timestamp::MIN);
-    truncate_to_micros(clock.now()).max(last)
+/// When a commit happens.
+pub(crate) struct CommitTime {
+    /// That of its events.
+    pub(crate) time: Timestamp,
+    /// A stream that it may append to has an event from the future.
+    pub(crate) jump: Option<ClockJump>,
+}
+
+/// The time of a commit: that of the clock, but not behind the last event of a stream that
+/// it may append to. An event from beyond [`CLOCK_JUMP`] holds up no later one.
+pub(crate) fn commit_time(clock: &dyn Clock, heads: &Heads) -> CommitTime {
+    let clock = truncate_to_micros(clock.now());
+    let is_ahead = |time: &Timestamp| time.duration_since(clock) > CLOCK_JUMP;
+    let (ahead, near): (Vec<_>, Vec<_>) = heads.values().map(|head| head.time).partition(is_ahead);
+    let jump = ahead.into_iter().max();
+    CommitTime {
+        time: near.into_iter().fold(clock, Timestamp::max),
+        jump: jump.map(|event| ClockJump { event, clock }),
+    }
 }
 
 impl Sealer<'_> {

@@ -36,6 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::{BodyRemoval, Record};
 use piton_core::name::NameRange;
@@ -529,9 +530,11 @@ impl Store for SqliteStore {
         after: Option<&Cursor>,
         limit: usize,
     ) -> Result<Vec<Record>, StoreFault> {
-        self.read_in_transaction(|connection| {
-            journal::read_merged_streams(connection, after, limit)
-        })
+        self.read_in_transaction(|connection| journal::read_events_after(connection, after, limit))
+    }
+
+    fn find_event_before(&self, time: Timestamp) -> Result<Option<Cursor>, StoreFault> {
+        self.read_in_transaction(|connection| journal::find_event_before(connection, time))
     }
 
     fn salvage_journal(

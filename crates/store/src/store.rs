@@ -85,14 +85,24 @@ pub trait Store: fmt::Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Record>, StoreFault>;
 
-    /// Up to `limit` events of all streams after `cursor`, ordered by time,
-    /// stream and position: an order for showing, not for following.
+    /// Up to `limit` events of all streams, from the first one or after `after`, in the
+    /// order in which they were stored.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, or has no such event.
+    fn read_journal(&self, after: Option<&Cursor>, limit: usize)
+    -> Result<Vec<Record>, StoreFault>;
+
+    /// Behind which event those of this time and of later ones lie: the last event where
+    /// there are none, and no event where the first one is one of them. Of events with
+    /// earlier times, where the clock was behind, up to [`EARLIER_EVENTS_MAX`] in a row are
+    /// passed over.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn read_journal(&self, after: Option<&Cursor>, limit: usize)
-    -> Result<Vec<Record>, StoreFault>;
+    fn find_event_before(&self, time: Timestamp) -> Result<Option<Cursor>, StoreFault>;
 
     /// Reads the journal of a damaged store: every event that can be read, in the order
     /// of [`Self::read_journal`], and what is known of each that cannot be. Events to
@@ -337,17 +347,60 @@ pub struct CommitOutcome {
     pub events: Vec<DecodedRecord>,
     /// Whether this was stored by an earlier call with the same id.
     pub repeated: bool,
+    /// The clock jumped, and no commit said so yet.
+    pub jump: Option<ClockJump>,
 }
 
-/// A place in the order in which all events are shown.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The clock is behind an event by more than [`CLOCK_JUMP`](piton_core::journal::CLOCK_JUMP):
+/// it was ahead when that was stored, or is behind now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockJump {
+    /// The time of the event.
+    pub event: Timestamp,
+    /// What the clock shows.
+    pub clock: Timestamp,
+}
+
+/// How many events in a row are passed over by a search for those of a time.
+pub const EARLIER_EVENTS_MAX: usize = 1_000;
+
+/// See [`Store::find_event_before`]; of all events, the newest first.
+pub(crate) fn search_event_before<E>(
+    newest_first: impl Iterator<Item = Result<(Timestamp, Cursor), E>>,
+    time: Timestamp,
+) -> Result<Option<Cursor>, E> {
+    let (mut found, mut earlier) = (None, 0);
+    for event in newest_first {
+        let (at, cursor) = event?;
+        if at >= time {
+            (found, earlier) = (None, 0);
+            continue;
+        }
+        found.get_or_insert(cursor);
+        earlier += 1;
+        if earlier == EARLIER_EVENTS_MAX {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// An event that was read, behind which more is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// When the event was stored.
-    pub time: Timestamp,
     /// Its stream.
     pub stream: StreamId,
     /// Its position.
     pub position: u64,
+}
+
+impl From<&Record> for Cursor {
+    fn from(record: &Record) -> Self {
+        Self {
+            stream: record.stream.clone(),
+            position: record.stamp.position,
+        }
+    }
 }
 
 /// An event that is stored and cannot be read, as far as it is known which one it is.

@@ -11,13 +11,13 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Report, ReportedAttempt};
 use piton_core::entry::{Entry, EntryType};
 use piton_core::evidence::ClaimSettings;
-use piton_core::id::{CommandId, Node, RunId, StreamId, WriterId};
+use piton_core::id::{CommandId, EventId, Node, RunId, StreamId, WriterId};
 use piton_core::journal::{BodyRemoval, GENESIS, HashForm, Record};
 use piton_core::notification::{NotificationKind, due_notifications, last_failure};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
 use piton_core::{AttemptId, Command, Event, Key, Need, Outcome, Refusal};
-use piton_store::{CommitError, CommitOutcome, Cursor, MemoryStore, Store};
+use piton_store::{ClockJump, CommitError, CommitOutcome, Cursor, FaultKind, MemoryStore, Store};
 use tempfile::TempDir;
 
 use crate::chance::{Ids, TestClock};
@@ -108,7 +108,7 @@ impl Subject {
         }
     }
 
-    /// Every event of every stream, in the order for showing.
+    /// Every event of every stream, in the order in which they were stored.
     ///
     /// # Panics
     ///
@@ -342,23 +342,28 @@ pub fn a_stream_is_read_in_pages(subject: &mut Subject) {
     );
 }
 
-/// The journal is ordered by time, stream and position, in pages of any size.
-pub fn the_journal_is_ordered_for_showing(subject: &mut Subject) {
-    subject.log("one");
+/// The journal is read in the order in which it was stored, in pages of any size.
+pub fn the_journal_is_read_in_the_order_in_which_it_was_stored(subject: &mut Subject) {
+    let mut stored: Vec<EventId> = Vec::new();
+    let ids = |committed: &CommitOutcome| {
+        let records = committed.events.iter().map(|event| &event.record);
+        records.map(|record| record.stamp.id).collect::<Vec<_>>()
+    };
+    stored.extend(ids(&subject.log("one")));
     subject.plan("auth", &[("a", &[]), ("b", &[])]);
+    let planned = subject.journal();
+    stored.extend(planned[1..].iter().map(|record| record.stamp.id));
     subject.clock.step_s(-10);
-    subject.plan("billing", &[("a", &[])]);
-    subject.log("two");
-    subject.clock.step_s(20);
-    subject.plan("search", &[("a", &[]), ("a/b", &[])]);
-    subject.log("three");
+    stored.extend(ids(&subject.log("two")));
+    subject.clock.step_s(-7_200);
+    stored.extend(ids(&subject.log("three")));
     let all = subject.journal();
-    let cursors: Vec<Cursor> = all.iter().map(cursor).collect();
-    assert!(cursors.is_sorted() && all.len() == 11, "{cursors:?}");
+    let read: Vec<EventId> = all.iter().map(|record| record.stamp.id).collect();
+    assert_eq!(read, stored);
     for size in [1, 2, 3, 20] {
         let mut read: Vec<Record> = Vec::new();
         loop {
-            let after = read.last().map(cursor);
+            let after = read.last().map(Cursor::from);
             let page = subject
                 .store
                 .read_journal(after.as_ref(), size)
@@ -371,25 +376,75 @@ pub fn the_journal_is_ordered_for_showing(subject: &mut Subject) {
         assert_eq!(read, all, "in pages of {size}");
     }
     let nowhere = Cursor {
-        time: Timestamp::MIN,
         stream: StreamId::from_stored("zzz"),
         position: 9,
     };
-    assert_eq!(
-        subject
-            .store
-            .read_journal(Some(&nowhere), 20)
-            .expect("readable"),
-        all
-    );
+    let read = subject.store.read_journal(Some(&nowhere), 20);
+    assert_eq!(read.expect_err("it is not there").kind, FaultKind::Damaged);
 }
 
-fn cursor(record: &Record) -> Cursor {
-    Cursor {
-        time: record.stamp.time,
-        stream: record.stream.clone(),
-        position: record.stamp.position,
+/// The events of a time are found also where the clock was behind or ahead meanwhile.
+pub fn the_events_since_a_time_are_found(subject: &mut Subject) {
+    let found = |subject: &Subject, time: Timestamp| {
+        let before = subject.store.find_event_before(time).expect("readable");
+        before.map_or(0, |before| before.position)
+    };
+    assert_eq!(found(subject, Timestamp::MIN), 0);
+    let mut times = Vec::new();
+    // An hour passes, the clock shows the day before, and then tomorrow, and is right again.
+    for step in [0, 3_600, -86_400, 2 * 86_400, 3_600 - 86_400, 60] {
+        subject.clock.step_s(step);
+        times.push(subject.log("work").events[0].record.stamp.time);
     }
+    assert_eq!(found(subject, Timestamp::MIN), 0);
+    assert_eq!(found(subject, times[0]), 0);
+    assert_eq!(found(subject, times[1]), 1);
+    assert_eq!(
+        found(subject, times[4]),
+        3,
+        "that of tomorrow is since then"
+    );
+    assert_eq!(found(subject, times[5]), 3);
+    assert_eq!(found(subject, Timestamp::MAX), 6);
+}
+
+/// A clock that was ahead is told once, and its time is not carried on; one that is behind
+/// by less holds the time still.
+pub fn a_clock_that_jumped_is_told_once_and_not_carried_on(subject: &mut Subject) {
+    subject.plan("auth", &[("a", &[])]);
+    subject.clock.step_s(4 * 86_400);
+    let ahead = subject.log("from the future").events[0].record.stamp.time;
+    let billing = subject.plan("billing", &[("a", &[])]);
+    subject.clock.step_s(60 - 4 * 86_400);
+    let back = subject.log("back");
+    let time = back.events[0].record.stamp.time;
+    let jump = ClockJump {
+        event: ahead,
+        clock: time,
+    };
+    assert_eq!(back.jump, Some(jump));
+    assert_eq!(
+        ahead.duration_since(time),
+        SignedDuration::from_secs(4 * 86_400 - 60)
+    );
+    assert_eq!(subject.log("on").jump, None);
+    // Another stream has an event from then, too.
+    let skip = Command::SkipItem {
+        run: billing,
+        node: Node::from_text("a"),
+        why: None,
+    };
+    let skipped = subject.commit(&skip).expect("it is open");
+    assert_eq!(skipped.jump, None);
+    assert!(skipped.events[0].record.stamp.time < ahead);
+    subject.assert_whole();
+    // It happens once more.
+    subject.clock.step_s(9 * 86_400);
+    assert_eq!(subject.log("ahead again").jump, None);
+    subject.clock.step_s(-9 * 86_400);
+    assert!(subject.log("back again").jump.is_some());
+    assert_eq!(subject.log("on").jump, None);
+    subject.assert_whole();
 }
 
 /// Each wish for items loads exactly what it says.
@@ -906,7 +961,9 @@ macro_rules! store_contract {
             times_are_whole_microseconds
             the_chain_holds_from_first_to_head
             a_stream_is_read_in_pages
-            the_journal_is_ordered_for_showing
+            the_journal_is_read_in_the_order_in_which_it_was_stored
+            the_events_since_a_time_are_found
+            a_clock_that_jumped_is_told_once_and_not_carried_on
             items_are_loaded_as_they_are_asked_for
             runs_are_loaded_as_they_are_asked_for
             entries_are_loaded_as_they_are_asked_for

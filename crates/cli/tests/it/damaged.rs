@@ -218,7 +218,7 @@ fn views_that_contradict_the_journal_lead_to_a_rebuild() {
 }
 
 /// The number of an event in its stream was changed in the index alone: the event was
-/// passed over without a word.
+/// passed over without a word. Events are not read by that index any more.
 #[test]
 fn a_flipped_bit_in_the_index_of_streams_hides_no_event() {
     let scratch = journal(30);
@@ -231,7 +231,6 @@ fn a_flipped_bit_in_the_index_of_streams_hides_no_event() {
     let root = usize::try_from(root.expect("there is an index"));
     let page = (root.expect("small") - 1) * 4096;
     let used = (page + 8..page + 4096).filter(|at| bytes[*at] != 0);
-    let mut named = 0;
     for at in used.step_by(5) {
         let mut flipped = bytes.clone();
         flipped[at] ^= 1 << (at % 8);
@@ -240,10 +239,9 @@ fn a_flipped_bit_in_the_index_of_streams_hides_no_event() {
         if said.exit == 0 {
             assert_eq!(said.out, healthy, "byte {at}");
         } else {
-            named += 1;
+            assert_eq!(said.exit, 6, "byte {at}: {}", said.err);
         }
     }
-    assert!(named > 10, "{named}");
 }
 
 #[test]

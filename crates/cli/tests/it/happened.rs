@@ -95,3 +95,32 @@ fn a_followed_log_tells_what_happens_next_once() {
     tells(3, "three");
     follower.kill();
 }
+
+#[test]
+fn a_clock_that_was_ahead_is_named_once() {
+    let scratch = Scratch::new();
+    let log = |clock: Option<&str>, text: &str| {
+        let mut command = scratch.command(&["log", "milestone_reached", "--description", text]);
+        clock.map(|clock| command.env("PITON_TEST_CLOCK", clock));
+        let output = command.output().expect("piton starts");
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{err}");
+        err
+    };
+    let ahead = log(Some("2098-07-06T05:04:03Z"), "from the future");
+    assert!(!ahead.contains("jumped"), "{ahead}");
+    let told = log(None, "back");
+    assert!(told.contains("the clock jumped"), "{told}");
+    assert!(
+        told.contains("2098-07-06") && told.contains("`date`"),
+        "{told}"
+    );
+    assert!(!log(None, "on").contains("jumped"));
+    // The lines stand as they were recorded, and a search goes by what their times say.
+    assert_eq!(lines(&scratch, &[]).len(), 3);
+    assert_eq!(lines(&scratch, &["--since", "1h"]).len(), 3);
+    let journal = scratch.piton(&["journal", "show", "--json"]).out;
+    assert_eq!(journal.matches("2098-07-06").count(), 1, "{journal}");
+    let verified = scratch.piton(&["journal", "verify"]);
+    assert_eq!(verified.exit, 0, "{}", verified.out);
+}

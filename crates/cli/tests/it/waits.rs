@@ -342,7 +342,8 @@ fn cpu(id: u32) -> Duration {
     let threads = std::fs::read_dir(format!("/proc/{id}/task")).expect("it is there");
     let used = threads.map(|thread| {
         let path = thread.expect("it is there").path().join("schedstat");
-        let text = std::fs::read_to_string(path).expect("it is there");
+        // A thread may have ended since.
+        let text = std::fs::read_to_string(path).unwrap_or_else(|_| "0".to_owned());
         let nanoseconds = text.split_whitespace().next().unwrap_or_default();
         nanoseconds.parse::<u64>().expect("a number")
     });

@@ -1,5 +1,6 @@
 //! The telling of a decision: events, and the rows as each one leaves them.
 
+use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::similar::WordHolders;
@@ -9,7 +10,7 @@ use crate::edit::Edit;
 use crate::event::{DecisionEvent, Event, MemoryEvent, RunEvent};
 use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
 use crate::item::ItemRow;
-use crate::journal::{Draft, EventStamp};
+use crate::journal::{CLOCK_JUMP, Draft, EventStamp};
 use crate::memory::KINDS;
 use crate::name::FreeNumbers;
 use crate::needs::Rows;
@@ -197,7 +198,7 @@ impl<'a> EventBuffer<'a> {
                 .rows
                 .leases
                 .get(&token)
-                .is_some_and(|until| *until > self.rows.now),
+                .is_some_and(|until| is_lease_valid(*until, self.rows.now)),
         }
     }
 
@@ -556,6 +557,12 @@ impl<'a> EventBuffer<'a> {
             .filter_map(|node| self.tables.item(run, &node).cloned())
             .collect()
     }
+}
+
+/// Whether a lease still holds. One that ends far ahead was taken under a clock that was
+/// ahead, and would hold for as long.
+fn is_lease_valid(until: Timestamp, now: Timestamp) -> bool {
+    until > now && until.duration_since(now) <= CLOCK_JUMP
 }
 
 /// What a change of a run's state is about.

@@ -1,12 +1,14 @@
 //! The time of one invocation: it only goes forward, at the pace of a watch.
 //!
-//! The wall clock may jump. The store's time is never behind the last event,
-//! and neither is this one, so that "in two seconds", counted by the store, is
-//! two seconds here, whatever the wall clock says meanwhile.
+//! The wall clock may jump. The store's time is not behind the last event, and neither is
+//! this one, so that "in two seconds", counted by the store, is two seconds here, whatever
+//! the wall clock says meanwhile. Where the store's time goes back by more than
+//! [`CLOCK_JUMP`], because the clock had been ahead, this one follows.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use piton_core::journal::CLOCK_JUMP;
 
 use crate::world::World;
 
@@ -40,7 +42,8 @@ impl RunClock {
 
     /// An event was stored at this time: it is that late at least.
     pub(super) fn advance_to(&mut self, world: &World, time: Timestamp) {
-        if time > self.now(world) {
+        let behind = self.now(world).duration_since(time);
+        if behind.is_negative() || behind > CLOCK_JUMP {
             self.base = time;
             self.at = world.uptime();
         }
@@ -72,7 +75,7 @@ mod tests {
         let world = World::from_environment().expect("a folder");
         let mut clock = RunClock::new(&world);
         let before = clock.now(&world);
-        clock.advance_to(&world, before - SignedDuration::from_hours(1));
+        clock.advance_to(&world, before - SignedDuration::from_mins(50));
         assert!(clock.now(&world) >= before);
         let later = before + SignedDuration::from_hours(9_000);
         clock.advance_to(&world, later);

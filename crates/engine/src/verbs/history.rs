@@ -3,7 +3,7 @@
 //! Nothing is recorded for it: the lines are read out of the journal. `piton journal
 //! show` prints every event as it is stored.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use piton_core::event::{
 use piton_core::id::{DecisionId, EventId};
 use piton_core::journal::Record;
 use piton_core::run::RunnerRequest;
-use piton_core::{Actor, Event, ItemState, Need, Node, Outcome, RunId, StreamId, Verb};
+use piton_core::{Actor, Event, ItemState, Need, Node, Outcome, RunId, Verb};
 use piton_store::Cursor;
 use serde::Serialize;
 
@@ -36,10 +36,6 @@ const HOURS: [i64; 4] = [1, 24, 24 * 7, 24 * 60];
 
 /// How often a log that is followed is looked at.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(500);
-
-/// A writer whose clock is behind by less than this is not passed over by a log that is
-/// followed.
-const CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(10);
 
 /// Which lines are wanted.
 #[derive(Clone, Debug, Default)]
@@ -106,14 +102,6 @@ pub fn follow_history(
 ) -> Result<(), Failure> {
     let session = open_session(world)?;
     let mut reader = HistoryReader::new(&session, query)?;
-    // What comes while the last lines are read comes once.
-    let mut newest = world.now();
-    let mut seen = BTreeSet::new();
-    read_from(&session, Some(before(newest, CLOCK_SKEW)), &mut |record| {
-        seen.insert(record.stamp.id);
-        newest = newest.max(record.stamp.time);
-        Ok(())
-    })?;
     for line in reader.last_lines(world.now())? {
         if each(&line).is_break() {
             return Ok(());
@@ -121,14 +109,12 @@ pub fn follow_history(
     }
     loop {
         let mut fresh = Vec::new();
-        read_from(&session, Some(before(newest, CLOCK_SKEW)), &mut |record| {
-            if seen.insert(record.stamp.id) {
-                fresh.push(record.clone());
-            }
+        let end = read_after(&session, reader.end.clone(), &mut |record| {
+            fresh.push(record.clone());
             Ok(())
         })?;
+        reader.end = end;
         for record in &fresh {
-            newest = newest.max(record.stamp.time);
             if let Some(line) = reader.line(record)?
                 && each(&line).is_break()
             {
@@ -143,31 +129,18 @@ fn open_session(world: &World) -> Result<Session<'_>, Failure> {
     Session::open_read_only(world, &world.cwd)?.ok_or_else(missing_store_failure)
 }
 
-fn before(time: Timestamp, by: SignedDuration) -> Timestamp {
-    time.checked_sub(by).unwrap_or(Timestamp::MIN)
-}
-
-/// Hands on every event from that time on, in the order of time.
-fn read_from(
+/// Hands on every event behind one, in the order in which they were stored.
+fn read_after(
     session: &Session<'_>,
-    start: Option<Timestamp>,
+    mut after: Option<Cursor>,
     each: &mut dyn FnMut(&Record) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut cursor = start.map(|time| Cursor {
-        time: before(time, SignedDuration::from_micros(1)),
-        stream: StreamId::from_stored("\u{10ffff}"),
-        position: u64::MAX >> 1,
-    });
+) -> Result<Option<Cursor>, Failure> {
     loop {
-        let page = session.store.read_journal(cursor.as_ref(), PAGE)?;
+        let page = session.store.read_journal(after.as_ref(), PAGE)?;
         let Some(last) = page.last() else {
-            return Ok(());
+            return Ok(after);
         };
-        cursor = Some(Cursor {
-            time: last.stamp.time,
-            stream: last.stream.clone(),
-            position: last.stamp.position,
-        });
+        after = Some(Cursor::from(last));
         page.iter().try_for_each(&mut *each)?;
     }
 }
@@ -183,6 +156,8 @@ struct HistoryReader<'s> {
     item: Option<(RunId, Node)>,
     since: Option<Timestamp>,
     last: usize,
+    /// The last event that was read.
+    end: Option<Cursor>,
 }
 
 impl<'s> HistoryReader<'s> {
@@ -203,27 +178,33 @@ impl<'s> HistoryReader<'s> {
             item,
             since: query.since,
             last: query.last.unwrap_or(all_of_time),
+            end: None,
         })
     }
 
     /// The last lines that are wanted.
     fn last_lines(&mut self, now: Timestamp) -> Result<VecDeque<HistoryLine>, Failure> {
         if let Some(since) = self.since {
-            return self.lines_from(Some(since));
+            return self.lines_from(since);
         }
         for hours in HOURS {
-            let lines = self.lines_from(Some(before(now, SignedDuration::from_hours(hours))))?;
+            let start = now.checked_sub(SignedDuration::from_hours(hours));
+            let lines = self.lines_from(start.unwrap_or(Timestamp::MIN))?;
             if lines.len() >= self.last {
                 return Ok(lines);
             }
         }
-        self.lines_from(None)
+        self.lines_from(Timestamp::MIN)
     }
 
-    fn lines_from(&mut self, start: Option<Timestamp>) -> Result<VecDeque<HistoryLine>, Failure> {
+    fn lines_from(&mut self, start: Timestamp) -> Result<VecDeque<HistoryLine>, Failure> {
+        let after = self.session.store.find_event_before(start)?;
         let mut lines = VecDeque::new();
-        read_from(self.session, start, &mut |record| {
-            lines.extend(self.line(record)?);
+        self.end = read_after(self.session, after, &mut |record| {
+            // Behind the first one there are events from before, where the clock was behind.
+            if self.since.is_none_or(|since| record.stamp.time >= since) {
+                lines.extend(self.line(record)?);
+            }
             if lines.len() > self.last {
                 lines.pop_front();
             }

@@ -160,8 +160,8 @@ pub enum JournalEntry {
 
 /// Which part of the journal is handed on, and what came of it.
 struct JournalRead<'e> {
-    /// Behind this.
-    start: Option<Cursor>,
+    /// What is older is passed over.
+    since: Timestamp,
     /// The last position of each stream that pages handed on: which events are read
     /// again event by event does not depend on their times, which may be damaged.
     handed_on: BTreeMap<StreamId, u64>,
@@ -179,6 +179,9 @@ impl JournalRead<'_> {
     /// Hands one event on, if it is in the part that is wanted.
     fn hand_on(&mut self, record: &Record) -> ControlFlow<()> {
         let is_changed = self.is_changed(record);
+        if record.stamp.time < self.since {
+            return ControlFlow::Continue(());
+        }
         if self.waiting_for.is_some_and(|id| record.stamp.id.0 != id) {
             return ControlFlow::Continue(());
         }
@@ -232,7 +235,12 @@ impl JournalRead<'_> {
     fn read(&mut self, store: &dyn Store) -> Result<ControlFlow<()>, Failure> {
         // What cannot be read of them is met by what reads next.
         let begin = store.stream_heads().unwrap_or_default();
-        let mut cursor = self.start.clone();
+        let mut cursor = match store.find_event_before(self.since) {
+            Ok(cursor) => cursor,
+            Err(fault) if fault.kind == FaultKind::Damaged => return self.salvage(store),
+            Err(fault) => return Err(fault.into()),
+        };
+        self.is_partial = cursor.is_some();
         loop {
             let page = match store.read_journal(cursor.as_ref(), PAGE) {
                 Ok(page) => page,
@@ -245,7 +253,7 @@ impl JournalRead<'_> {
                 }
                 return self.salvage(store);
             };
-            cursor = Some(cursor_of_record(last));
+            cursor = Some(Cursor::from(last));
             for record in &page {
                 if !self.is_next(record) {
                     return self.salvage(store);
@@ -276,11 +284,10 @@ impl JournalRead<'_> {
         })
     }
 
-    /// Whether pages handed an event on, or it lies before what is wanted.
+    /// Whether pages handed an event on.
     fn is_handed_on(&self, record: &Record) -> bool {
         let last = self.handed_on.get(&record.stream);
         last.is_some_and(|last| record.stamp.position <= *last)
-            || self.start.as_ref() >= Some(&cursor_of_record(record))
     }
 
     /// Reads event by event where a page cannot be read, or the index leads to other
@@ -309,16 +316,8 @@ impl JournalRead<'_> {
     }
 }
 
-fn cursor_of_record(record: &Record) -> Cursor {
-    Cursor {
-        time: record.stamp.time,
-        stream: record.stream.clone(),
-        position: record.stamp.position,
-    }
-}
-
-/// Hands every event on, in the order of time, stream and position, and passes over
-/// those that cannot be read; stops when `each` says so.
+/// Hands every event on, in the order in which they were stored, and passes over those
+/// that cannot be read; stops when `each` says so.
 ///
 /// # Errors
 ///
@@ -330,26 +329,18 @@ pub fn for_each_event(
     each: &mut dyn FnMut(JournalEntry) -> bool,
 ) -> Result<(), Failure> {
     let session = Session::open_journal(world, &world.cwd)?.ok_or_else(missing_store_failure)?;
-    let (start, waiting_for) = match since {
-        Some(JournalStart::Time(time)) => {
-            let cursor = Cursor {
-                time: instant_before(*time),
-                stream: StreamId::from_stored("\u{10ffff}"),
-                position: u64::MAX >> 1,
-            };
-            (Some(cursor), None)
-        }
-        Some(JournalStart::Event(id)) => (None, Some(*id)),
-        None => (None, None),
+    let (since, waiting_for) = match since {
+        Some(JournalStart::Time(time)) => (*time, None),
+        Some(JournalStart::Event(id)) => (Timestamp::MIN, Some(*id)),
+        None => (Timestamp::MIN, None),
     };
-    let is_partial = start.is_some();
     let mut read = JournalRead {
-        start,
+        since,
         handed_on: BTreeMap::new(),
         waiting_for,
         unreadable: 0,
         heads: BTreeMap::new(),
-        is_partial,
+        is_partial: false,
         each,
     };
     if read.read(&*session.store)?.is_break() {
@@ -374,12 +365,6 @@ fn unreadable_events_failure(count: u64, info: &Result<StoreInfo, StoreFault>) -
         format!("{count}{of} events are damaged; all that can be read was printed"),
     )
     .with_hint("see what is damaged with `piton journal verify`, and bring a backup in with `piton store restore FILE`: the damaged store is kept beside it")
-}
-
-/// The last instant before a time, as the journal counts.
-fn instant_before(time: Timestamp) -> Timestamp {
-    time.checked_sub(SignedDuration::from_micros(1))
-        .unwrap_or(Timestamp::MIN)
 }
 
 fn open_session(world: &World) -> Result<Session<'_>, Failure> {

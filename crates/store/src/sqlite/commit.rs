@@ -20,8 +20,10 @@ use super::journal::{append_events, events_of_command, parse_head, upsert_head, 
 use super::load::{LoadedRows, load_keys, load_rows};
 use super::rows::{RowWriter, to_sqlite_integer};
 use crate::failpoint;
-use crate::seal::{Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event};
-use crate::store::{CommitError, CommitOutcome, FaultKind, StoreFault, StoreOptions};
+use crate::seal::{
+    CommitTime, Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event,
+};
+use crate::store::{ClockJump, CommitError, CommitOutcome, FaultKind, StoreFault, StoreOptions};
 
 /// So many rows are changed at a time.
 const CHANGES_MAX: usize = 64;
@@ -62,9 +64,10 @@ impl CommitTransaction<'_> {
             return Ok(CommitOutcome {
                 events: self.events_of_earlier_commit(id)?,
                 repeated: true,
+                jump: None,
             });
         };
-        let now = commit_time(&*self.options.clock, &locked.heads);
+        let CommitTime { time: now, jump } = commit_time(&*self.options.clock, &locked.heads);
         let loaded = load_rows(self.connection, &wanted.rows, now)
             .map_err(|error| self.write_fault(error))?;
         let drafts = decide(&loaded.rows, command, facts)?;
@@ -90,10 +93,26 @@ impl CommitTransaction<'_> {
         let events = sealer.seal(drafts, now, &mut locked.heads);
         self.store_events(&events, &mut locked, &loaded)
             .map_err(|error| self.write_fault(error))?;
+        let jump = jump.map_or(Ok(None), |jump| self.note_jump(jump));
         Ok(CommitOutcome {
             events,
             repeated: false,
+            jump: jump.map_err(|error| self.write_fault(error))?,
         })
+    }
+
+    /// Notes that the clock jumped; none where that was said before.
+    fn note_jump(&self, jump: ClockJump) -> rusqlite::Result<Option<ClockJump>> {
+        // With leading zeros bytes are in the order of the numbers.
+        let sql = "INSERT INTO meta (name, value) \
+                   SELECT 'clock-jump', CAST(printf('%020d', max(?1, time)) AS BLOB) \
+                   FROM (SELECT max(time) AS time FROM streams) WHERE true \
+                   ON CONFLICT (name) DO UPDATE SET value = excluded.value \
+                   WHERE value < CAST(printf('%020d', ?1) AS BLOB)";
+        let noted = self
+            .connection
+            .execute(sql, [jump.event.as_microsecond()])?;
+        Ok((noted > 0).then_some(jump))
     }
 
     /// What an earlier commit with this id stored.

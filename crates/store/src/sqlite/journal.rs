@@ -1,7 +1,6 @@
 //! Events and heads, as rows and back.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use piton_core::Actor;
@@ -14,7 +13,7 @@ use uuid::Uuid;
 
 use super::fault::read_twice;
 use super::rows::{insert_rows, to_sqlite_integer};
-use crate::store::{Cursor, StreamHead};
+use crate::store::{Cursor, StreamHead, search_event_before};
 
 /// What a statement selects for [`parse_record`], of `events` and of `streams` as `s`.
 macro_rules! record_columns {
@@ -293,46 +292,75 @@ pub(super) const AT: &str = concat!(
     ", name, seq FROM events LEFT JOIN streams ON streams.id = stream WHERE seq = ?1"
 );
 
-/// Up to `limit` events of all streams after a cursor, by time, stream and position.
-///
-/// No index has this order: within a stream time never runs backwards, so that
-/// the streams, each in its own order, are merged as they are read. The price
-/// is a look at each stream that goes on after the cursor, and no commit pays.
-pub(super) fn read_merged_streams(
+/// The events of all streams after a sequence number.
+const AFTER: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", stream FROM events WHERE seq > ?1 ORDER BY seq LIMIT 0 + ?2"
+);
+/// The column after those of [`record_columns`]: the number of the stream.
+const STREAM_COLUMN: usize = 12;
+
+/// Up to `limit` events of all streams after one of them, in the order in which they were
+/// stored.
+pub(super) fn read_events_after(
     connection: &Connection,
     after: Option<&Cursor>,
     limit: usize,
 ) -> Result<Vec<Record>> {
-    let heads = read_heads(connection)?;
-    let mut merge = StreamMerge {
-        connection,
-        next: BinaryHeap::new(),
-    };
-    for (nth, (id, head)) in heads.iter().enumerate() {
-        let from = match after {
-            Some(after) => first_position_after(connection, *id, head, after)?,
-            None => 1,
-        };
-        merge.push_next(nth, *id, head, from)?;
-    }
+    let heads: BTreeMap<i64, StreamHead> = read_heads(connection)?.into_iter().collect();
+    let after = after.map_or(Ok(0), |after| seq_of_event(connection, after))?;
+    let mut statement = connection.prepare_cached(AFTER)?;
+    let bound = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut rows = statement.query([after, bound])?;
     let mut records = Vec::new();
-    while records.len() < limit {
-        // The heads are in the order of their names, so that their index
-        // orders events of the same time as their stream does.
-        let Some(Reverse((_, nth, position))) = merge.next.pop() else {
-            check_event_count(connection, &heads)?;
-            break;
+    while let Some(row) = rows.next()? {
+        let Some(head) = heads.get(&row.get(STREAM_COLUMN)?) else {
+            return Err(damage_error("an event belongs to no stream".to_owned()));
         };
-        let (id, head) = &heads[nth];
-        records.push(merge.read_record(*id, &head.stream, position)?);
-        merge.push_next(nth, *id, head, position + 1)?;
+        let record = parse_record(head.stream.clone(), row)?;
+        let position = record.stamp.position;
+        if position > head.count {
+            let what = format!("event {position} of {} is not counted", head.stream);
+            return Err(damage_error(what));
+        }
+        records.push(record);
+    }
+    if records.len() < limit {
+        check_event_count(connection, &heads)?;
     }
     Ok(records)
 }
 
+fn seq_of_event(connection: &Connection, event: &Cursor) -> Result<i64> {
+    let sql = "SELECT seq FROM events WHERE position = ?2 \
+               AND stream = (SELECT id FROM streams WHERE name = ?1)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let at = params![event.stream.as_str(), to_sqlite_integer(event.position)];
+    let seq = statement.query_row(at, |row| row.get(0)).optional()?;
+    let missing = || format!("event {} of {} is missing", event.position, event.stream);
+    seq.ok_or_else(|| damage_error(missing()))
+}
+
+/// Behind which event those of a time lie, see [`crate::Store::find_event_before`].
+pub(super) fn find_event_before(
+    connection: &Connection,
+    time: Timestamp,
+) -> Result<Option<Cursor>> {
+    let sql = "SELECT events.time, position, name FROM events JOIN streams ON streams.id = stream \
+               ORDER BY seq DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    let newest_first = statement.query_map([], |row| {
+        let stream = StreamId::from_stored(row.get::<_, String>(2)?);
+        let position = unsigned_column(row, 1)?;
+        Ok((time_column(row, 0)?, Cursor { stream, position }))
+    })?;
+    search_event_before(newest_first, time)
+}
+
 /// An error where there are events that no head counts: no stream leads to them.
-fn check_event_count(connection: &Connection, heads: &[(i64, StreamHead)]) -> Result<()> {
-    let counted = sum_counts(heads.iter().map(|(_, head)| head.count));
+fn check_event_count(connection: &Connection, heads: &BTreeMap<i64, StreamHead>) -> Result<()> {
+    let counted = sum_counts(heads.values().map(|head| head.count));
     let mut statement = connection.prepare_cached("SELECT count(*) FROM events")?;
     let stored = statement.query_row([], |row| unsigned_column(row, 0))?;
     if stored == counted {
@@ -369,90 +397,4 @@ pub(super) fn bound_of_seq(connection: &Connection, counted: u64) -> u64 {
 
 fn damage_error(what: String) -> rusqlite::Error {
     FromSqlError::other(std::io::Error::other(what)).into()
-}
-
-struct StreamMerge<'c> {
-    connection: &'c Connection,
-    /// The next event of each stream: its time, the stream's index, its position.
-    next: BinaryHeap<Reverse<(i64, usize, u64)>>,
-}
-
-impl StreamMerge<'_> {
-    fn push_next(&mut self, nth: usize, id: i64, head: &StreamHead, position: u64) -> Result<()> {
-        let is_counted = position <= head.count;
-        match time_of_event(self.connection, id, position)? {
-            Some(time) if is_counted => self.next.push(Reverse((time, nth, position))),
-            None if !is_counted => {}
-            Some(_) => {
-                // The search for a cursor would find the end of the stream before it,
-                // and the same event again.
-                let what = format!("event {position} of {} is not counted", head.stream);
-                return Err(damage_error(what));
-            }
-            None => return Err(missing_error(&head.stream, position)),
-        }
-        Ok(())
-    }
-
-    fn read_record(&self, id: i64, stream: &StreamId, position: u64) -> Result<Record> {
-        let sql = concat!(
-            "SELECT ",
-            record_columns!(),
-            " FROM events WHERE stream = ?1 AND position = ?2"
-        );
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_row(params![id, to_sqlite_integer(position)], |row| {
-            parse_record(stream.clone(), row)
-        })
-    }
-}
-
-fn missing_error(stream: &StreamId, position: u64) -> rusqlite::Error {
-    damage_error(format!("event {position} of {stream} is missing"))
-}
-
-fn time_of_event(connection: &Connection, stream: i64, position: u64) -> Result<Option<i64>> {
-    let mut statement =
-        connection.prepare_cached("SELECT time FROM events WHERE stream = ?1 AND position = ?2")?;
-    statement
-        .query_row(params![stream, to_sqlite_integer(position)], |row| {
-            row.get(0)
-        })
-        .optional()
-}
-
-/// The first position of a stream that comes after the cursor, by bisection.
-fn first_position_after(
-    connection: &Connection,
-    id: i64,
-    head: &StreamHead,
-    after: &Cursor,
-) -> Result<u64> {
-    let end = Cursor {
-        time: head.time,
-        stream: head.stream.clone(),
-        position: head.count,
-    };
-    let (mut low, mut high) = (1, head.count + 1);
-    if end <= *after {
-        return Ok(high);
-    }
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let Some(micros) = time_of_event(connection, id, middle)? else {
-            return Err(missing_error(&head.stream, middle));
-        };
-        let time = Timestamp::from_microsecond(micros).map_err(FromSqlError::other)?;
-        if (Cursor {
-            time,
-            stream: head.stream.clone(),
-            position: middle,
-        }) > *after
-        {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    Ok(low)
 }

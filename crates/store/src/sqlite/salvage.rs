@@ -12,7 +12,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 
-use jiff::Timestamp;
 use piton_core::id::StreamId;
 use piton_core::journal::Record;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -50,9 +49,8 @@ const SEQ_AFTER: &str = "SELECT seq FROM events WHERE seq > ?1 ORDER BY seq LIMI
 /// An event, or what is known of one that cannot be read.
 type Salvaged = std::result::Result<Record, UnreadableEvent>;
 
-/// Hands on every event that can be read, by time, stream and position, and says which
-/// cannot be; those to which no index leads come last, in the order in which they were
-/// stored.
+/// Hands on every event that can be read, in the order in which they were stored, and says
+/// which cannot be; those to which no index leads come last.
 pub(super) fn salvage_events(
     connection: &Connection,
     each: &mut dyn FnMut(Salvaged) -> ControlFlow<()>,
@@ -61,7 +59,7 @@ pub(super) fn salvage_events(
     for nth in 0..salvage.streams.len() {
         salvage.advance(nth);
     }
-    while let Some(Reverse((_, nth, _))) = salvage.next.pop() {
+    while let Some(Reverse((_, nth))) = salvage.next.pop() {
         let event = salvage.streams[nth].waiting.take();
         salvage.advance(nth);
         event.map_or(ControlFlow::Continue(()), &mut *each)?;
@@ -74,9 +72,8 @@ struct SalvagedStream {
     name: StreamId,
     /// As its head says; none where that cannot be read.
     count: Option<u64>,
-    /// The position that was read last, and the time of the event.
+    /// The position that was read last.
     position: u64,
-    time: Timestamp,
     /// The event there.
     waiting: Option<Salvaged>,
 }
@@ -85,8 +82,8 @@ struct Salvage<'c> {
     connection: &'c Connection,
     /// In the order of their names.
     streams: Vec<SalvagedStream>,
-    /// The event that waits of each stream: its time, the stream's index, its position.
-    next: BinaryHeap<Reverse<(Timestamp, usize, u64)>>,
+    /// The event that waits of each stream: its sequence number, the stream's index.
+    next: BinaryHeap<Reverse<(i64, usize)>>,
     /// The sequence numbers that were met.
     met: BTreeSet<i64>,
     /// The events to which the index does not lead, and why.
@@ -156,13 +153,8 @@ impl<'c> Salvage<'c> {
     fn read_next(&mut self, nth: usize, seq: i64) {
         self.met.insert(seq);
         let event = self.read_indexed(nth, seq);
-        let stream = &mut self.streams[nth];
-        if let Ok(record) = &event {
-            stream.time = record.stamp.time;
-        }
-        stream.waiting = Some(event);
-        let next = (stream.time, nth, stream.position);
-        self.next.push(Reverse(next));
+        self.streams[nth].waiting = Some(event);
+        self.next.push(Reverse((seq, nth)));
     }
 
     fn seq_at(&self, stream: i64, position: u64) -> Result<Option<i64>> {
@@ -306,7 +298,6 @@ fn read_streams(connection: &Connection) -> Vec<SalvagedStream> {
                 name: StreamId::from_stored(row.get::<_, String>(1)?),
                 count: count.ok().flatten(),
                 position: 0,
-                time: Timestamp::MIN,
                 waiting: None,
             });
         }

@@ -573,11 +573,7 @@ fn read_pages(victim: &Victim) -> Result<usize, FaultKind> {
         let Some(last) = page.last() else {
             return Ok(count);
         };
-        cursor = Some(Cursor {
-            time: last.stamp.time,
-            stream: last.stream.clone(),
-            position: last.stamp.position,
-        });
+        cursor = Some(Cursor::from(last));
         count += page.len();
     }
     panic!("it does not end");
