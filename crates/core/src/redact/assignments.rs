@@ -337,7 +337,7 @@ fn begins_next(text: &PlainText<'_>, at: usize) -> bool {
 /// Whether the text before a `=` is a name, and no part of a value: `auth=token=…`.
 fn is_nested(text: &PlainText<'_>, before: Range<usize>) -> bool {
     let next = text.byte(before.end + 1);
-    let is_padding = next == b'=' || next == 0 || !(is_word(next) || is_quote(next));
+    let is_padding = next == b'=' || next == 0 || !(is_word(next) || is_quote(next) || next == MARK);
     !is_padding && before.len() <= NAME_BYTES_MAX && is_wordy(&text.text(before))
 }
 

@@ -293,8 +293,10 @@ fn read_colour(bytes: &[u8], parameters: usize) -> Option<Escape> {
     let rest = bytes.get(parameters..)?;
     let mut shown = rest.iter().take(COLOUR_BYTES_MAX);
     let length = shown.position(|byte| (0x40..=0x7e).contains(byte))?;
-    // A backslash may end one by the standard; in a text it begins what comes next.
-    if rest[length] == b'\\' {
+    // A backslash may end one by the standard; in a text it begins what comes next. A mark
+    // behind the escape is no part of it.
+    let is_mark = |at: usize| bytes[at..].starts_with(MARK_BEGIN.as_bytes());
+    if rest[length] == b'\\' || is_mark(parameters - 1) || is_mark(parameters + length) {
         return None;
     }
     let is_plain = |byte: &u8| matches!(byte, b'0'..=b'?');

@@ -10,14 +10,18 @@ use super::assignments::{ends_string, find_assignments};
 use super::forms::find_forms;
 use super::logins::find_logins;
 use super::names::{NameRating, is_secret_name, rate_name};
-use super::plain_text::{MARK_BEGIN, PlainText};
+use super::plain_text::{COLOUR, MARK, MARK_BEGIN, PlainText};
 use super::private_keys::find_private_keys;
 use super::values::{ValueForm, is_secret_value};
 
 /// Values shorter than this say too little to be told from ordinary words.
 const VALUE_CHARS_MIN: usize = 6;
-/// What was taken out may bring together a name and a value that stood apart.
-const ROUNDS_MAX: usize = 4;
+/// What was taken out may bring together a name and a value that stood apart, so a text is
+/// looked at until nothing is found. Texts that were not made for it need two such looks.
+const EXACT_LOOKS: u32 = 8;
+/// Each look beyond them takes out so many bytes around what it finds, and the next one four
+/// times as many.
+const MARGIN_BYTES_MIN: usize = 64;
 
 /// What stands at the place of a secret.
 fn render_mark(name: &str) -> String {
@@ -64,7 +68,10 @@ impl Redactor {
             let plain = PlainText::decode(value).bytes().to_vec();
             if plain.len() >= VALUE_CHARS_MIN && !values.contains(&plain) {
                 values.push(plain);
-                names.push(format!("env:{name}"));
+                // What would end the mark, or make it too long for one, is left out.
+                let ends_mark = |c: &char| matches!(*c, ']' | '"' | '\n');
+                let name = name.chars().filter(|c| !ends_mark(c)).take(60);
+                names.push(format!("env:{}", name.collect::<String>()));
             }
         }
         if values.is_empty() {
@@ -86,18 +93,17 @@ impl Redactor {
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut redacted = Cow::Borrowed(text);
-        for _ in 0..ROUNDS_MAX {
-            match self.redact_once(&redacted) {
-                Some(changed) => redacted = Cow::Owned(changed),
-                None => break,
-            }
+        let mut looks = 0;
+        while let Some(changed) = self.redact_once(&redacted, margin_of_look(looks)) {
+            redacted = Cow::Owned(changed);
+            looks += 1;
         }
         redacted
     }
 
-    /// The text without the secrets that are found in it as it stands; none
-    /// where there are none.
-    fn redact_once(&self, source: &str) -> Option<String> {
+    /// The text without the secrets that are found in it as it stands, and what stands so
+    /// many bytes around them; none where there are none.
+    fn redact_once(&self, source: &str, margin: usize) -> Option<String> {
         let text = PlainText::decode(source);
         let mut found: Vec<SecretRange<'_>> = Vec::new();
         if let Some(values) = &self.values {
@@ -117,9 +123,14 @@ impl Redactor {
             let end = range.find(|at| text.byte(*at) == b'"' && ends_string(&text, *at));
             secret.range.end = end.unwrap_or(secret.range.end);
         }
-        found.retain(|secret| !secret.range.is_empty());
+        // Each look has to take out something that is no mark yet.
+        let is_left = |byte: &u8| !matches!(*byte, MARK | COLOUR) && !byte.is_ascii_whitespace();
+        found.retain(|secret| text.bytes()[secret.range.clone()].iter().any(is_left));
         if found.is_empty() {
             return None;
+        }
+        if margin > 0 {
+            widen(&text, &mut found, margin);
         }
         let mut out = String::with_capacity(source.len());
         let mut copied = 0;
@@ -258,6 +269,36 @@ fn redact_named_members(map: &mut Map<String, Value>) -> bool {
         }
     }
     differs
+}
+
+/// How far around a secret a look takes the text out. A text whose secrets uncover each
+/// other is contrived; widening ends it after a number of looks that grows with the
+/// logarithm of its length, since nothing is found in a text of marks.
+fn margin_of_look(looks: u32) -> usize {
+    let widened = looks.checked_sub(EXACT_LOOKS);
+    widened.map_or(0, |nth| {
+        MARGIN_BYTES_MIN.saturating_mul(4_usize.saturating_pow(nth))
+    })
+}
+
+/// Adds to the secrets what stands around them, without the quotation marks and line ends
+/// in it: strings of JSON stay strings.
+fn widen(text: &PlainText<'_>, found: &mut Vec<SecretRange<'_>>, margin: usize) {
+    found.sort_by_key(|secret| secret.range.start);
+    let mut read = 0;
+    for nth in 0..found.len() {
+        let SecretRange { name, ref range } = found[nth];
+        let start = range.start.saturating_sub(margin).max(read);
+        read = range.end.saturating_add(margin).min(text.bytes().len());
+        let mut at = start;
+        let is_edge = |byte: &u8| matches!(*byte, b'"' | b'\n' | b'\r');
+        for piece in text.bytes()[start..read.max(start)].split(is_edge) {
+            let range = at..at + piece.len();
+            at = range.end + 1;
+            found.push(SecretRange { name, range });
+        }
+    }
+    found.retain(|secret| !secret.range.is_empty());
 }
 
 /// The secrets in the order of the text; those that overlap are one, which the

@@ -345,6 +345,97 @@ proptest! {
     }
 }
 
+/// Secrets in secrets: names, values and ends of them, which uncover each other as they go.
+fn nested_secrets() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "Cookie: sid=",
+        "aEle/x?token=",
+        "token=",
+        "password: ",
+        "Ele/x?uename2ue",
+        "=1%8d=",
+        "S3cretPw9x",
+        "ghp_a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8",
+        "postgres://app:",
+        "@db/x",
+        "db:5432:shop:app:",
+        "curl -u ada:",
+        "Authorization: Bearer ",
+        "-----BEGIN RSA PRIVATE KEY-----\n",
+        "eyJhbGciOiJIUzI1NiJ9.e30",
+        "[redacted:cookie]",
+        "[redacted:",
+        "\u{1b}[",
+        "\u{1b}",
+        "\\u001b[",
+        "%1b",
+        "&amp;",
+        "\"",
+        "'",
+        "`",
+        "\\",
+        " ",
+        ";",
+        ":",
+        "\n",
+    ]);
+    prop::collection::vec(piece, 1..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    #[test]
+    fn redacting_nested_secrets_twice_changes_nothing_more(text in nested_secrets()) {
+        for text in [text.clone(), quote_json(&text)] {
+            let once = Redactor::rules_only().redact(&text).into_owned();
+            let twice = Redactor::rules_only().redact(&once).into_owned();
+            prop_assert_eq!(twice, once);
+        }
+    }
+}
+
+/// Each of them is taken for a secret when the one behind it is gone.
+#[test]
+fn secrets_that_uncover_each_other_go_in_one_call() {
+    let texts = [
+        format!(
+            "Cookie: sid={}=1%8d=aEle/x?uename2ue",
+            "aEle/x?token".repeat(9)
+        ),
+        "Cookie: sid=aEle/x?token=Ele/x?token=1%8d=aEle/x?uename2ue:B$Cookiee/x?token=Ele/x?\
+         token=1%8d=aEle/x?uename2ue:*`name2ue:*:e2: sid=aEle/x?token=Ele/x?token=1%8d=aEle/x?\
+         uename2ue:*`name2ue:*:e2b"
+            .to_owned(),
+        "-----BEGIN RSA PRIVATE KEY-----\n\u{1b}[\u{1b}zI1Nu002b[31 m&quot; %25".to_owned(),
+    ];
+    for text in texts {
+        let once = Redactor::rules_only().redact(&text).into_owned();
+        assert_eq!(Redactor::rules_only().redact(&once), once.as_str());
+    }
+    // A chain that is longer than the looks that take out nothing else.
+    let names: Vec<String> = (0..400).map(|nth| format!("CHAIN_SECRET_{nth}")).collect();
+    let mark = |nth: usize| format!("[redacted:env:{}]", names[nth]);
+    let value = |nth: usize| {
+        format!(
+            "link{nth}{}",
+            if nth == 0 {
+                "-end".to_owned()
+            } else {
+                mark(nth - 1)
+            }
+        )
+    };
+    let values: Vec<String> = (0..400).map(value).collect();
+    let variables = names.iter().zip(&values);
+    let redactor =
+        Redactor::with_variables(variables.map(|(name, value)| (name.as_str(), value.as_str())));
+    let links: String = (1..400).rev().map(|nth| format!("link{nth}")).collect();
+    let once = redactor.redact(&format!("{links}link0-end")).into_owned();
+    assert!(!once.contains("link0"), "{once}");
+    assert_eq!(redactor.redact(&once), once.as_str());
+}
+
 /// A sequence for the terminal may be cut by the escape of the next one.
 #[test]
 fn a_secret_behind_half_a_colour_leaves_json_whole() {
