@@ -113,7 +113,8 @@ fn find_beside_name(
     let rating = rate_name(&spelled);
     // The user of an address is no name: `https://access-token:…@host`.
     let is_user = text.bytes()[..name.start].ends_with(b"://");
-    if rating == NameRating::Plain || is_user || is_in_resource_name(text, name.start) {
+    let is_kind = spelled == "secret" && is_in_resource_name(text, name.start);
+    if rating == NameRating::Plain || is_user || is_kind {
         return;
     }
     let beside = NameBesideValue {
@@ -132,7 +133,7 @@ fn find_beside_name(
     found.extend(secret.or_else(|| beside.read_labelled()));
 }
 
-/// Whether a word is a part of the name of a resource: `arn:aws:secretsmanager:…:secret:…`.
+/// Whether a word is a part of the name of a secret: `arn:aws:secretsmanager:…:secret:…`.
 fn is_in_resource_name(text: &PlainText<'_>, at: usize) -> bool {
     if at == 0 || text.byte(at - 1) != b':' {
         return false;
@@ -141,7 +142,8 @@ fn is_in_resource_name(text: &PlainText<'_>, at: usize) -> bool {
     let length = before
         .take_while(|byte| is_word(**byte) || matches!(**byte, b':' | b'-' | b'/'))
         .count();
-    text.bytes()[at - length..at].starts_with(b"arn:")
+    let arn = text.text(at - length..at);
+    arn.starts_with("arn:") && arn.contains(":secretsmanager:")
 }
 
 /// What joins the name to its value, and where that begins.
@@ -337,7 +339,8 @@ fn begins_next(text: &PlainText<'_>, at: usize) -> bool {
 /// Whether the text before a `=` is a name, and no part of a value: `auth=token=…`.
 fn is_nested(text: &PlainText<'_>, before: Range<usize>) -> bool {
     let next = text.byte(before.end + 1);
-    let is_padding = next == b'=' || next == 0 || !(is_word(next) || is_quote(next) || next == MARK);
+    let is_padding =
+        next == b'=' || next == 0 || !(is_word(next) || is_quote(next) || next == MARK);
     !is_padding && before.len() <= NAME_BYTES_MAX && is_wordy(&text.text(before))
 }
 
@@ -484,6 +487,12 @@ impl NameBesideValue<'_> {
             if text.bytes()[at..].starts_with(verb.as_bytes()) {
                 at = skip_blanks(text, at + verb.len());
             }
+        }
+        // `Password for ada: …`
+        if self.rating == NameRating::Password && text.bytes()[at..].starts_with(b"for ") {
+            let owner = at + 4..end_of_name(text.bytes(), at + 4);
+            let (_, at) = read_joint(text, &owner).filter(|(joint, _)| *joint == Joint::Colon)?;
+            return self.as_secret(read_value_at(text, at)?);
         }
         if text.byte(at) == b'-' {
             return None;

@@ -99,9 +99,11 @@ fn find_in_pgpass(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'sta
         .take(64)
         .take_while(|byte| is_host(byte))
         .count();
-    // A file, its line and a time in it, as `grep -n` prints them.
-    let is_path = host < colon && bytes[colon - host - 1] == b'/';
-    if !is_port || host == 0 || is_path {
+    // A file and a line in it, as `grep -n` prints them. The folder of a socket is none.
+    let is_file = host < colon
+        && bytes[colon - host - 1] == b'/'
+        && bytes[colon - host..colon].contains(&b'.');
+    if !is_port || host == 0 || is_file {
         return None;
     }
     let mut at = port.end;
@@ -115,15 +117,10 @@ fn find_in_pgpass(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'sta
         user = at + 1..at + 1 + length;
         at = user.end;
     }
-    // The minute of a time is no user, and an address of the network has no database.
-    let is_group = |part: &Range<usize>| {
-        part.len() <= 4 && bytes[part.clone()].iter().all(u8::is_ascii_hexdigit)
-    };
-    let is_minute = bytes[user.clone()].iter().all(u8::is_ascii_digit);
-    if is_minute || [colon - host..colon, database, user].iter().all(is_group) {
-        return None;
-    }
-    if text.byte(at) != b':' {
+    // The hour and the minute of a time are no database and no user.
+    let is_number = |part: &Range<usize>| bytes[part.clone()].iter().all(u8::is_ascii_digit);
+    let is_time = |part: &Range<usize>| part.len() <= 2 && is_number(part);
+    if text.byte(at) != b':' || [&database, &user].into_iter().all(is_time) {
         return None;
     }
     let begin = at + 1;
@@ -132,6 +129,24 @@ fn find_in_pgpass(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'sta
         + rest
             .take_while(|byte| !is_end(**byte) && !matches!(**byte, b'&' | b':'))
             .count();
+    // An address of the network has groups of digits up to its end: `2001:db8:…:7348]`,
+    // `…:1/64`. A message behind the number of a line is words.
+    let value = &bytes[begin..end];
+    let digits = value.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    let rest = value.get(digits.count()..).unwrap_or_default();
+    let ends_address = rest.is_empty() || matches!(rest[0], b']' | b'/' | b'%');
+    let is_group = |part: &Range<usize>| {
+        part.len() <= 4 && bytes[part.clone()].iter().all(u8::is_ascii_hexdigit)
+    };
+    let host = colon - host..colon;
+    let is_address = ends_address
+        && value.len() - rest.len() <= 8
+        && bytes[host.clone()].iter().any(u8::is_ascii_digit)
+        && [&host, &database, &user].into_iter().all(is_group);
+    let is_message = is_number(&user) && is_wordy(&text.text(begin..end));
+    if is_address || is_message {
+        return None;
+    }
     as_password(text, begin..end)
 }
 

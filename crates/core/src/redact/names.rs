@@ -18,7 +18,7 @@ pub(super) enum NameRating {
 }
 
 /// Words for what people choose and type.
-const PASSWORDS: [&str; 17] = [
+const PASSWORDS: [&str; 21] = [
     "password",
     "passwords",
     "passwd",
@@ -36,6 +36,10 @@ const PASSWORDS: [&str; 17] = [
     "keypass",
     "dbpass",
     "mypass",
+    "sshpass",
+    "bindpass",
+    "rootpass",
+    "adminpass",
 ];
 /// Words for what programs make.
 const SECRETS: [&str; 16] = [
@@ -72,7 +76,7 @@ const MAYBE: [&str; 12] = [
     "authorization",
 ];
 /// What such a word ends with where nothing separates it from the one before.
-const ENDS: [&str; 12] = [
+const ENDS: [&str; 13] = [
     "password",
     "passwd",
     "passphrase",
@@ -85,6 +89,7 @@ const ENDS: [&str; 12] = [
     "privatekey",
     "accountkey",
     "dbpass",
+    "pw",
 ];
 /// A `key` of that is a secret.
 const KEYS: [&str; 60] = [
@@ -419,7 +424,9 @@ fn rate_word(word: &str, before: &[String], name: &str) -> NameRating {
     }
     let ends_with = |end: &&&str| word.ends_with(**end);
     match ENDS.iter().find(ends_with) {
-        Some(end) if end.starts_with("pass") || *end == "dbpass" => NameRating::Password,
+        Some(end) if end.starts_with("pass") || matches!(*end, "dbpass" | "pw") => {
+            NameRating::Password
+        }
         Some(_) => NameRating::Secret,
         None => NameRating::Plain,
     }

@@ -25,9 +25,13 @@ pub(super) const LOOKED_AT: usize = 128;
 /// A text with blanks that short is words.
 const RANDOM_BYTES_MIN: usize = 40;
 /// What a cluster puts behind the name of an object has no more characters together, and
-/// no more of them in one part.
+/// no more of them in one part. They are of these: it leaves out vowels, and digits that
+/// look like one.
 const SUFFIX_BYTES_MAX: usize = 16;
 const SUFFIX_PART_BYTES_MAX: usize = 10;
+const SUFFIX_BYTES: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+/// A secret with such a word before it is no name of an object.
+const KEY_BEGINS: [&str; 6] = ["live", "test", "prod", "key", "sk", "pk"];
 
 /// What only holds the place of a secret, wherever it stands in a value. All in lower case.
 const PLACEHOLDERS: [&str; 21] = [
@@ -175,7 +179,7 @@ pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) 
             .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
     match rating {
         NameRating::Plain => false,
-        NameRating::Maybe | NameRating::Secret if is_object_name(value) => false,
+        NameRating::Maybe | NameRating::Secret if is_object_name(rating, value) => false,
         NameRating::Maybe => {
             let is_name = is_uuid(value) || (is_hash(value) && form != ValueForm::Constant);
             !is_wordy && !is_number && digits > 0 && !is_name
@@ -197,7 +201,14 @@ pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) 
                 ValueForm::Quoted | ValueForm::Constant => 1,
                 ValueForm::Bare | ValueForm::Spoken => 2,
             };
-            digits >= least && !names_a_secret(value) && is_one_word(value)
+            let is_compound = !is_one_word(value);
+            // A name of a type may hold a number, and one in capitals less often.
+            let least_of_words = 1 + usize::from(has(u8::is_ascii_lowercase));
+            if is_compound {
+                digits >= least_of_words && is_passphrase(value)
+            } else {
+                digits >= least && !names_a_secret(value)
+            }
         }
         NameRating::Password => {
             digits > 0 || has(u8::is_ascii_uppercase) || form != ValueForm::Spoken
@@ -243,9 +254,13 @@ fn is_random_with_blanks(value: &str) -> bool {
 
 /// Whether a value names an object of a cluster, as `api-token-7d9f8b6c5-x2x4z` does:
 /// words with little behind them that is no word.
-fn is_object_name(value: &str) -> bool {
+fn is_object_name(rating: NameRating, value: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let name = value.rsplit('/').next().unwrap_or(value);
+    let (namespace, name) = value.rsplit_once('/').unwrap_or(("", value));
+    let first = name.split('-').next().unwrap_or(name);
+    if rating > NameRating::Maybe && KEY_BEGINS.contains(&first) {
+        return false;
+    }
     let (mut words, mut suffix) = (0, 0);
     for part in name.split('-') {
         if part.bytes().all(|byte| byte.is_ascii_lowercase()) && is_wordy(part) {
@@ -254,18 +269,58 @@ fn is_object_name(value: &str) -> bool {
         }
         suffix += part.len();
         let begins_with_words = words > 0;
-        if !begins_with_words || part.is_empty() || part.len() > SUFFIX_PART_BYTES_MAX {
+        let is_suffix = part.bytes().all(|byte| SUFFIX_BYTES.contains(&byte));
+        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+        if !begins_with_words || !(1..=SUFFIX_PART_BYTES_MAX).contains(&part.len()) {
+            return false;
+        }
+        if !is_suffix && !is_number {
             return false;
         }
     }
-    name.bytes().all(is_part) && name.contains('-') && suffix <= SUFFIX_BYTES_MAX
+    value.bytes().all(|byte| is_part(byte) || byte == b'/')
+        && (namespace.is_empty() || is_wordy(namespace))
+        && name.contains('-')
+        && suffix <= SUFFIX_BYTES_MAX
 }
 
 /// Whether a value is the name of a variable that holds a secret: `JWT_SECRET_V2`.
 fn is_name_of_variable(value: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    value.bytes().all(is_part) && value.contains('_') && digits <= 3 && names_a_secret(value)
+    value.bytes().all(is_part)
+        && value.contains('_')
+        && digits <= 3
+        && !ends_with_number(value)
+        && names_a_secret(value)
+}
+
+/// Whether a text ends with a number of two digits or more.
+fn ends_with_number(text: &str) -> bool {
+    text.bytes()
+        .rev()
+        .take(2)
+        .filter(u8::is_ascii_digit)
+        .count()
+        == 2
+}
+
+/// Words of the names of algorithms, which are no passphrases.
+const ALGORITHMS: [&str; 5] = ["sha", "hmac", "pbkdf", "base", "aes"];
+
+/// Whether words in capitals with a number are as people make passwords of them:
+/// `Copper-Lantern-42`, `WINTER_IS_COMING_2024`. A name in small letters is none.
+fn is_passphrase(value: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_word = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_uppercase())
+            && !ALGORITHMS.contains(&word.to_ascii_lowercase().as_str())
+    };
+    let words = value.split(|c: char| !c.is_ascii_alphabetic());
+    let mut words = words.filter(|word| !word.is_empty());
+    value.bytes().all(is_part)
+        && words.all(is_word)
+        && (ends_with_number(value) || !names_a_secret(value))
 }
 
 /// Whether a word of a value is one that names secrets: `DB_PASSWORD1` is a variable.
@@ -327,7 +382,18 @@ fn is_plain(value: &str) -> bool {
         || FILE_ENDS.iter().any(|end| lower.ends_with(end))
         || lower.starts_with("-----begin")
         || holds_digest(&lower)
+        || is_version(&lower)
         || (value.is_ascii() && value.len() > 1 && is_path())
+}
+
+/// Whether a value is the version of a package: `v7.3.1`.
+fn is_version(value: &str) -> bool {
+    let number = value.split('-').next().unwrap_or(value);
+    let number = number.strip_prefix('v').unwrap_or(number);
+    number.matches('.').count() > 1
+        && number
+            .split('.')
+            .all(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a value in lower case names what it is about by its digest: the image of a

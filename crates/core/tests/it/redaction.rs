@@ -10,9 +10,9 @@ const SECRETS: &str = include_str!("redaction/secrets.tsv");
 const INNOCENT: &str = include_str!("redaction/innocent.txt");
 
 /// So many secrets of the corpus in all quotings are not taken out as they should be, of
-/// more than 2,400: code in code in a URL, and a header whose name says nothing of what it
-/// holds. What the rules are to come to is 1 %.
-const FAULTS_MAX: usize = 6;
+/// almost 3,000: code in code in a URL, a header whose name says nothing of what it holds,
+/// and the third argument of a program. What the rules are to come to is 1 %.
+const FAULTS_MAX: usize = 11;
 
 /// Gives characters that look random, the same at each run.
 struct SecretMaker(u64);
