@@ -20,6 +20,8 @@ enum OptionForm {
     Next,
     /// `-u NAME:SECRET`
     Login,
+    /// `-b FILE NAME SECRET`: the last argument
+    Last,
 }
 
 /// Programs with options that take a secret.
@@ -32,6 +34,10 @@ struct SecretOption {
 #[rustfmt::skip]
 const COMMANDS: &[SecretOption] = &[
     SecretOption { programs: &["curl"], options: &["-u", "--user", "-U", "--proxy-user"], form: OptionForm::Login },
+    SecretOption { programs: &["skopeo"], options: &["--creds", "--src-creds", "--dest-creds"], form: OptionForm::Login },
+    SecretOption { programs: &["cypress"], options: &["--key", "-k"], form: OptionForm::Next },
+    SecretOption { programs: &["htpasswd"], options: &["-b", "-nb", "-cb", "-Bb", "-mb"], form: OptionForm::Last },
+    SecretOption { programs: &["config"], options: &["http-basic."], form: OptionForm::Last },
     SecretOption { programs: &["http", "https", "xh"], options: &["-a", "--auth"], form: OptionForm::Login },
     SecretOption { programs: &["mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlsh", "mysqlshow", "mariadb", "mariadb-dump", "mariadb-admin", "mycli"], options: &["-p"], form: OptionForm::Attached },
     SecretOption { programs: &["7z", "7za", "7zz", "rar", "unrar"], options: &["-p", "-hp"], form: OptionForm::Attached },
@@ -96,11 +102,12 @@ fn find_behind_options(
     let SecretOption { options, form, .. } = row;
     let last = text.bytes().len().min(from + ARGUMENTS_BYTES_MAX);
     let mut is_awaited = false;
+    let (mut is_given, mut last_argument) = (false, None);
     let mut at = from;
     while at < last {
         at = skip_blanks(text, at);
         let argument = read_argument(text, at);
-        let Some((value, end)) = argument else { return };
+        let Some((value, end)) = argument else { break };
         at = end;
         let spelled = text.text(value.clone());
         let attached = options.iter().find_map(|option| {
@@ -111,9 +118,13 @@ fn find_behind_options(
         let secret = match (*form, attached) {
             _ if is_awaited => Some(value.start),
             (OptionForm::Attached | OptionForm::Login, Some(begin)) => Some(begin),
-            (OptionForm::Next, _) | (OptionForm::Attached | OptionForm::Login, None) => None,
+            (OptionForm::Next | OptionForm::Last, _)
+            | (OptionForm::Attached | OptionForm::Login, None) => None,
         };
-        is_awaited = *form != OptionForm::Attached && options.contains(&spelled.as_ref());
+        let is_option = options.contains(&spelled.as_ref());
+        is_awaited = matches!(form, OptionForm::Next | OptionForm::Login) && is_option;
+        last_argument = is_given.then(|| value.clone());
+        is_given = is_given || is_option || attached.is_some();
         if let Some(begin) = secret {
             // `-p"…"` and `-u"…"`: the mark stands within the argument.
             let begin = begin + usize::from(is_quote(text.byte(begin)));
@@ -125,11 +136,17 @@ fn find_behind_options(
                     };
                     begin + colon + 1..value.end
                 }
-                OptionForm::Attached | OptionForm::Next => begin..value.end,
+                OptionForm::Attached | OptionForm::Next | OptionForm::Last => begin..value.end,
             };
             found.extend(as_secret(text, range));
         }
+        // The string that the command stands in may end there.
+        if *form == OptionForm::Last && !is_blank(text.byte(end)) {
+            break;
+        }
     }
+    let last_argument = last_argument.filter(|_| *form == OptionForm::Last);
+    found.extend(last_argument.and_then(|range| as_secret(text, range)));
 }
 
 fn as_secret(text: &PlainText<'_>, range: Range<usize>) -> Option<SecretRange<'static>> {

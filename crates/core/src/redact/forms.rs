@@ -340,6 +340,7 @@ const FORMS: &[FormRow] = &[
     ("typeform-token", "tfp_{dot:40+}"),
     ("unkey-key", "unkey_{an:20+}"),
     ("vault-token", "hvs.{url:24+}"),
+    ("vault-unseal-key", "Unseal Key {d:1}: ^{b64:43+}{eq}"),
     ("vault-token", "hvb.{url:24+}"),
     ("vault-token", "hvr.{url:24+}"),
     ("vercel-token", "vcp_{an:24+}"),
