@@ -130,7 +130,7 @@ impl Redactor {
             return None;
         }
         if margin > 0 {
-            widen(&text, &mut found, margin);
+            widen_ranges(&text, &mut found, margin);
         }
         let mut out = String::with_capacity(source.len());
         let mut copied = 0;
@@ -283,7 +283,7 @@ fn margin_of_look(looks: u32) -> usize {
 
 /// Adds to the secrets what stands around them, without the quotation marks and line ends
 /// in it: strings of JSON stay strings.
-fn widen(text: &PlainText<'_>, found: &mut Vec<SecretRange<'_>>, margin: usize) {
+fn widen_ranges(text: &PlainText<'_>, found: &mut Vec<SecretRange<'_>>, margin: usize) {
     found.sort_by_key(|secret| secret.range.start);
     let mut read = 0;
     for nth in 0..found.len() {
