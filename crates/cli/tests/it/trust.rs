@@ -1044,6 +1044,24 @@ fn what_two_plans_ask_stands_side_by_side() {
 }
 
 #[test]
+fn a_question_about_a_plan_that_was_not_typed_stands_until_that_one_is_trusted() {
+    let stranger = with_check();
+    let run = |plan: &[&str]| stranger.piton(&[&["run"], plan, AGENT].concat());
+    stranger.is_refused(&run(&[]));
+    let asked = stranger.asked();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let other = list(&format!("{}; true", stranger.touch()));
+    stranger.scratch.write("other/prd.json", &other);
+    stranger.commit();
+    stranger.is_refused(&run(&["other/prd.json"]));
+    assert_eq!(stranger.asked().len(), 2);
+    assert_eq!(stranger.piton(&["trust", "other/prd.json"]).exit, 0);
+    assert_eq!(stranger.asked(), asked);
+    assert_eq!(stranger.piton(&["trust", "prd.json"]).exit, 0);
+    assert!(stranger.asked().is_empty());
+}
+
+#[test]
 fn a_hash_that_a_script_gives_holds_for_notifications_and_for_clean() {
     let stranger = Stranger::new();
     let settings = format!(

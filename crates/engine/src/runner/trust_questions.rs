@@ -15,8 +15,8 @@ const QUESTION: &str = "this project would run what is not trusted here yet: ";
 /// So much of a hash tells two questions apart.
 const SHORT_HASH: usize = 12;
 
-/// The names by which a plan may be asked about; none stands for the plan that a command
-/// without one means.
+/// The names by which a plan may be asked about; none, which no question is asked under
+/// where the plan has one, stands for the plan that a command without one means.
 pub(crate) type PlanNames<'a> = [Option<&'a str>];
 
 /// What a question about a plan ends with, under this name.
@@ -48,7 +48,7 @@ pub(crate) fn ask_in_inbox(
         .map(|part| format!("{} of {}", describe_kind(part.kind), part.source))
         .collect();
     let mut details: Vec<String> = kinds.into_iter().take(10).collect();
-    details.push(way_on(names.first().copied().flatten()));
+    details.push(way_on(names.iter().copied().flatten().next()));
     settle_questions(session, names, Some(&question))?;
     session.execute_command(&Command::AskPerson {
         run: RunId::PROJECT,

@@ -393,14 +393,18 @@ fn parts_to_execute<'a>(
     Ok(PreparedParts { prepared, parts })
 }
 
-/// The names by which a plan may be asked about.
+/// The names by which a plan may be asked about: those that commands know first.
 fn names_of_plan<'a>(
     asked: &'a RequestContext<'_>,
     prepared: &'a PreparedRun,
-) -> [Option<&'a str>; 4] {
+) -> [Option<&'a str>; 3] {
     let typed = asked.remembered.request.plan.as_deref();
-    let (name, source) = (prepared.name(), prepared.plan_key().source);
-    [typed, Some(name), Some(source), None]
+    let (name, source) = (Some(prepared.name()), Some(prepared.plan_key().source));
+    match prepared {
+        PreparedRun::Known(_) => [typed, name, source],
+        // No command finds it by its name yet.
+        PreparedRun::Fresh(_) => [typed, source, name],
+    }
 }
 
 /// Refuses to start anything of a run in which something is not trusted.
