@@ -253,6 +253,7 @@ fn open_runner<'s, 'w>(
         stop_reason: None,
         lanes,
         fault: None,
+        unreadable_outputs: BTreeMap::new(),
         prompts: PromptSource {
             templates,
             role_texts,

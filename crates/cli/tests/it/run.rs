@@ -166,23 +166,31 @@ mod agents {
     }
 
     #[test]
-    fn output_that_piton_cannot_read_counts_against_no_item() {
-        let spoil = "f=$(echo .git/piton/spool/*/$PITON_ATTEMPT.out); rm $f; mkdir $f";
-        let scratch = project(ONE, spoil);
-        for _ in 0..4 {
-            let said = scratch.run(&[]);
-            assert_eq!(said.exit, 7, "{}", said.err);
-            let what = "cannot read what the agent printed, ";
-            assert!(said.err.contains(what), "{}", said.err);
-            assert!(said.err.contains("[store.fault]"), "{}", said.err);
-            let node = node(&scratch, "build");
-            assert_eq!(node["state"], "ready", "{node}");
-            assert_eq!(node["retries"], 0, "{node}");
+    fn output_that_piton_cannot_read_counts_against_no_item_and_stops_no_other() {
+        const TWO: &str = r#"{"project":"p","branchName":"b","userStories":[{"id":"US-1","title":"one","priority":1,"passes":false},{"id":"US-2","title":"two","priority":2,"passes":false}]}"#;
+        for spoil in ["rm $f", "rm $f; mkdir $f"] {
+            let scratch = Scratch::new();
+            scratch.write("prd.json", TWO).agent(&format!(
+                "echo $PITON_ITEM >>started; f=$(echo .git/piton/spool/*/$PITON_ATTEMPT.out); case $PITON_ITEM in US-1) {spoil};; *) echo built; esac"
+            ));
+            let run = || {
+                let agent = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+                scratch.piton(&[&["run", "prd.json"], &agent[..]].concat())
+            };
+            let said = run();
+            assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+            assert_eq!(scratch.read("started"), "US-1\nUS-1\nUS-1\nUS-2\n");
+            let nodes = scratch.json(&["status", "prd"])["run"]["nodes"].clone();
+            assert_eq!(nodes[0]["state"], "waiting", "{nodes}");
+            assert_eq!(nodes[0]["retries"], 0, "{nodes}");
+            assert_eq!(nodes[1]["state"], "done", "{nodes}");
+            let asked = scratch.json_list(&["inbox"])[0]["question"].to_string();
+            assert!(asked.contains("cannot read what the agent"), "{asked}");
+            scratch.agent("echo built");
+            let said = scratch.piton(&["decide", "d1", "retry"]);
+            assert_eq!(said.exit, 0, "{}", said.err);
+            assert_eq!(run().exit, 0, "the disk is well again");
         }
-        scratch.agent("echo built");
-        let said = scratch.run(&[]);
-        assert_eq!(said.exit, 0, "the disk is well again: {}", said.err);
-        assert_eq!(node(&scratch, "build")["state"], "done");
     }
 
     #[test]

@@ -6,11 +6,13 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use piton_core::attempt::{
-    AttemptContext, Conversation, Outcome, ProcessEnd, ProgramReport, Report, Transcript,
+    AttemptContext, Conversation, HumanNeeded, Outcome, ProcessEnd, ProgramReport, Report,
+    Transcript,
 };
 use piton_core::dollars::Dollars;
 use piton_core::item::millis_between;
 use piton_core::memory::UnconfirmedPolicy;
+use piton_core::policy::BROKEN_OFF_MAX;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
 use piton_core::standstill::StandstillBounds;
@@ -425,8 +427,7 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// What came of an agent by what it printed, and its words. Where that cannot be
-    /// read, the invocation ends: what the next agent prints could not be read either.
+    /// What came of an agent by what it printed, and its words.
     fn read_report(
         &mut self,
         attempt: AttemptId,
@@ -441,18 +442,50 @@ impl Runner<'_, '_> {
             None => spool::read_tail(&output, ANSWER_BYTES)
                 .map(|text| (answer::report_of_output(&text, ended, verdict), text)),
         };
-        let (mut report, text) = read.unwrap_or_else(|error| {
-            let report = answer::report_of_unreadable_output(&error, ended);
-            self.fault
-                .get_or_insert_with(|| unreadable_output_failure(&output, error));
-            (report, String::new())
-        });
+        let (mut report, text) = match read {
+            Ok(read) => {
+                self.unreadable_outputs.remove(node);
+                read
+            }
+            Err(error) => {
+                let mut report = answer::report_of_unreadable_output(&error, ended);
+                self.ask_about_unreadable_output(node, &output, &error, &mut report);
+                (report, String::new())
+            }
+        };
         report.program.conversation = report
             .program
             .conversation
             .take()
             .or_else(|| self.assigned_conversation(attempt));
         Ok((report, text))
+    }
+
+    /// An item is tried again where its agent's output cannot be read, which may be the
+    /// disk, or the agent that removed it; after some times a person is asked.
+    fn ask_about_unreadable_output(
+        &mut self,
+        node: &Node,
+        output: &Path,
+        error: &io::Error,
+        report: &mut Report,
+    ) {
+        let times = self.unreadable_outputs.entry(node.clone()).or_default();
+        *times += 1;
+        if *times < BROKEN_OFF_MAX {
+            return;
+        }
+        let reason = format!("piton cannot read what the agent printed, {times} times in a row");
+        self.unreadable_outputs.remove(node);
+        let file = output.display();
+        let details = format!(
+            "{file}: {error}. See that the disk is well and that the agent leaves its file there; nothing was counted against the item"
+        );
+        report.outcome = Outcome::NeedsHuman;
+        report.human = Some(HumanNeeded {
+            reason,
+            details: Some(details),
+        });
     }
 
     /// The conversation of an attempt whose program was told its id and prints
@@ -801,16 +834,6 @@ fn unstarted_agent_input(attempt: AttemptId, node: &Node, why: String) -> Input 
         report: Box::new(report),
         recovery: None,
     }
-}
-
-/// piton cannot read what it keeps itself of an agent.
-fn unreadable_output_failure(output: &Path, error: io::Error) -> Failure {
-    let what = format!("cannot read what the agent printed, {}", output.display());
-    Failure::new("store.fault", what)
-        .with_hint(
-            "see that the disk is well, then run again: nothing was counted against the item",
-        )
-        .with_source(error)
 }
 
 /// An attempt whose worktree is gone has lost what it made, whatever it said. What

@@ -218,6 +218,8 @@ pub(super) struct Runner<'s, 'w> {
     pub(super) lanes: Option<RunLanes>,
     /// Why a lane or a merge cannot be made.
     pub(super) fault: Option<Failure>,
+    /// How often in a row the output of an item's agents could not be read.
+    pub(super) unreadable_outputs: BTreeMap<Node, u32>,
     pub(super) prompts: PromptSource,
     pub(super) files: RunnerFiles,
     pub(super) threads: RunnerThreads,
