@@ -352,8 +352,9 @@ fn piton_warns_of_no_line_that_it_wrote_itself() {
             "exit-status",
         ];
         scratch.piton(&run);
-        for kind in ["task_completed", "task_blocked", "error", "decision"] {
-            scratch.piton(&["log", kind, "--notes", "no: \"cc\" | 5%\n- [ ] two"]);
+        for kind in ["task_completed", "task_blocked", "debug_resolved"] {
+            let said = scratch.piton(&["log", kind, "--notes", "no: \"cc\" | 5%\n- [ ] two"]);
+            assert_eq!(said.exit, 0, "{kind}: {}", said.err);
         }
         assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
         for args in [&["files", "list"][..], &["init", "--yes"]] {
