@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::{ArgAction, Args as ClapArgs};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
 use piton_engine::verbs::items::{self, AddRequest, AddedItem};
 use piton_engine::{CommandExit, Failure, Notice, World};
 
@@ -63,7 +64,11 @@ fn show_added(added: &AddedItem, _: &World, output: &mut CliOutput) {
         Some(file) => format!(" to {file}"),
         None => String::new(),
     };
-    output.print_note(&format!("added `{}`{place}: {}", added.node, added.title));
+    output.print_note(&format!(
+        "added `{}`{place}: {}",
+        Node::shown(&added.node),
+        added.title
+    ));
     if let Some(outcome) = &added.outcome {
         show_outcome(outcome, output);
     }

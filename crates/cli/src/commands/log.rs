@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use clap::{ArgAction, Args as ClapArgs};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
 use piton_engine::model::entry::Entry;
 use piton_engine::verbs::history::{self, HistoryLine, HistoryQuery};
 use piton_engine::verbs::journal::{self, JournalStart};
@@ -138,8 +139,8 @@ fn print_line(line: &HistoryLine, output: &mut CliOutput) -> OutputFlow {
     if output.json {
         return output.print_answer_line(line);
     }
-    let of = [line.run.as_deref(), line.item.as_deref()];
-    let of: Vec<&str> = of.into_iter().flatten().collect();
+    let item = line.item.as_deref().map(Node::shown);
+    let of: Vec<String> = line.run.clone().into_iter().chain(item).collect();
     let of = match of.is_empty() {
         true => String::new(),
         false => format!("{BOLD}{}{BOLD:#}  ", of.join(":")),

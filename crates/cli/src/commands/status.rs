@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
 use piton_engine::verbs::status::FailureSummary;
 use piton_engine::verbs::{costs, status};
 use piton_engine::{CommandExit, Failure, world};
@@ -156,7 +157,7 @@ fn abbreviate_items(items: &[String]) -> String {
     let shown: Vec<String> = items
         .iter()
         .take(SHOWN)
-        .map(|item| first_line(item))
+        .map(|item| first_line(&Node::shown(item)))
         .collect();
     match items.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),

@@ -280,6 +280,57 @@ fn an_id_is_typed_as_it_is_shown() {
 }
 
 #[test]
+fn json_names_an_item_in_one_form() {
+    const FIELDS: [&str; 6] = ["node", "nodes", "item", "items", "piece_of", "task_id"];
+    fn collect(value: &serde_json::Value, field: &str, found: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                fields
+                    .iter()
+                    .for_each(|(name, value)| collect(value, name, found));
+            }
+            serde_json::Value::Array(values) => {
+                values.iter().for_each(|value| collect(value, field, found));
+            }
+            serde_json::Value::String(text) if FIELDS.contains(&field) => found.push(text.clone()),
+            _ => {}
+        }
+    }
+    let scratch = Scratch::new();
+    let list = LIST.replace("\"a\"", "\"a/b 50%\"");
+    scratch.agent("exit 3").write("prd.json", &list);
+    let run = ["run", "prd.json", "--agent", "./agent.sh", "--verdict"];
+    scratch.piton(&[&run[..], &["exit-status"]].concat());
+    let ask = ["inbox", "ask", "which port?", "--item", "a/b 50%"];
+    assert_eq!(scratch.piton(&ask).exit, 0);
+    let open = scratch.json_list(&["inbox"]);
+    let mut open = open.as_array().expect("a list").iter();
+    let asked = open.find(|one| one["kind"] == "question");
+    let asked = asked
+        .and_then(|one| one["id"].as_str())
+        .expect("it is open");
+    for args in [
+        &["status"][..],
+        &["status", "--failures"],
+        &["next"],
+        &["inbox"],
+        &["show", "a/b 50%"],
+        &["recent"],
+        &["log"],
+        &["decide", asked, "answer", "--why", "5433"],
+    ] {
+        let said = scratch.piton(&[args, &["--json"]].concat());
+        let mut found = Vec::new();
+        for value in serde_json::Deserializer::from_str(&said.out).into_iter() {
+            collect(&value.expect("JSON"), "", &mut found);
+        }
+        assert!(!found.is_empty(), "{args:?}: {}{}", said.out, said.err);
+        let typed: Vec<&String> = found.iter().filter(|id| id.contains("a/b")).collect();
+        assert!(typed.is_empty(), "{args:?}: {typed:?}");
+    }
+}
+
+#[test]
 fn no_text_shows_an_id_otherwise_than_people_type_it() {
     let scratch = Scratch::new();
     let list = LIST.replace("\"a\"", "\"a/b 50%\"");

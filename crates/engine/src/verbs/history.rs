@@ -233,7 +233,7 @@ impl<'s> HistoryReader<'s> {
             time: record.stamp.time,
             event: id.to_string(),
             run: run.map(|run| self.name_of_run(run)),
-            item: node.map(|node| node.to_string()),
+            item: node.map(|node| node.as_str().to_owned()),
             what,
             actor: record.stamp.actor.to_string(),
         }))

@@ -575,7 +575,7 @@ fn recipient_item(
     let rows = session.load(&[Need::Line(run, node.clone())])?;
     let item = rows.tables.item(run, node);
     let open = item.filter(|item| !item.state.is_finished());
-    Ok(open.map(|item| item.node.to_string()))
+    Ok(open.map(|item| item.node.as_str().to_owned()))
 }
 
 /// The question about a file, after the file was looked at once more: it may

@@ -513,7 +513,11 @@ impl ItemView {
             review: ReviewView::of_item(item),
             evidence: Proof::of_item(item, || run.and_then(PlanFile::path_of_run)),
             recovery: item.tries.recovery.as_deref().cloned(),
-            piece_of: item.plan.piece_of.as_ref().map(ToString::to_string),
+            piece_of: item
+                .plan
+                .piece_of
+                .as_ref()
+                .map(|node| node.as_str().to_owned()),
             done_on: None,
             denied: item.tries.denied,
             spend: item.work.spend.clone().without_cached_input(),
@@ -586,7 +590,7 @@ impl ItemView {
             review: None,
             evidence: None,
             recovery: None,
-            piece_of: item.piece_of.as_ref().map(ToString::to_string),
+            piece_of: item.piece_of.as_ref().map(|node| node.as_str().to_owned()),
             done_on: None,
             denied: 0,
             spend: Spend::default(),

@@ -122,7 +122,7 @@ pub fn add(
     let rows = session.load(&[Need::Line(run.id, node.clone())])?;
     let state = rows.tables.item(run.id, &node).map(|item| item.state);
     Ok(AddedItem {
-        node: node.to_string(),
+        node: node.as_str().to_owned(),
         title: request.title.clone(),
         state: state.unwrap_or(ItemState::Ready),
         file: PlanFile::path_of_run(&run),
@@ -316,7 +316,7 @@ fn add_to_file(
     let new = new_item(request, after, is_taken);
     let unfit = |why| Failure::new("usage", why);
     let item = (addition.plan)(Some(&text), &new).map_err(unfit)?;
-    let (node, state) = (item.node.to_string(), item.state);
+    let (node, state) = (item.node.as_str().to_owned(), item.state);
     refuse_secrets_in_items(&[item], &world.redactor(), told)?;
     let text = write(&text, &new).map_err(unfit)?;
     replace_definition(&file.file, text.as_bytes())?;

@@ -225,7 +225,7 @@ impl OpenQuestion {
             id: format!("d{}", row.number),
             kind: row.kind,
             run,
-            node: row.node.as_ref().map(ToString::to_string),
+            node: row.node.as_ref().map(|node| node.as_str().to_owned()),
             file: row.file.clone(),
             memory: row.memory.clone(),
             question: row.question.clone(),

@@ -593,8 +593,8 @@ impl<'t> Signatures<'t> {
         let name = |item: &ItemRef<'_>| {
             let run = runs.iter().find(|run| run.id == item.run);
             match run {
-                Some(run) => format!("{}:{}", run.name, item.node),
-                None => item.node.to_string(),
+                Some(run) => format!("{}:{}", run.name, item.node.as_str()),
+                None => item.node.as_str().to_owned(),
             }
         };
         let counts = self.by_signature.into_iter();

@@ -143,7 +143,7 @@ impl NotificationMessage {
         Self {
             text: format!("{}{why}", failure_of_run_state(&left, end.state).message),
             run: Some(MessageRun::from_row(run)),
-            item: end.at.as_ref().map(ToString::to_string),
+            item: end.at.as_ref().map(|node| node.as_str().to_owned()),
             typed: next_command(&left, &standing).into_iter().collect(),
             end: Some(MessageEnd {
                 invocation: end.number,
