@@ -86,6 +86,8 @@ impl LineError {
 fn read_message(line: &[u8]) -> Result<Option<String>, LineError> {
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| LineError::new(PARSE_ERROR, format!("the line is no JSON: {error}")))?;
+    // What was read as JSON is UTF-8.
+    let line = std::str::from_utf8(line).unwrap_or_default();
     let Value::Object(mut message) = value else {
         let what = "a message is a JSON object";
         return Err(LineError::new(INVALID_REQUEST, what));
@@ -97,37 +99,66 @@ fn read_message(line: &[u8]) -> Result<Option<String>, LineError> {
     let checked = check_message(&message);
     let Some(id) = message.get_mut("id") else {
         return match checked {
-            Ok(()) => Ok(Some(Value::Object(message).to_string())),
+            Ok(()) => {
+                let passes = wrap_cancelled_id(&mut message, line);
+                Ok(passes.then(|| Value::Object(message).to_string()))
+            }
             // A notification, whatever its parameters are.
             Err(error) if error.code == INVALID_PARAMS => Ok(None),
             Err(error) => Err(error),
         };
     };
-    let text = match &*id {
-        // A whole number has one way of writing; of others the value holds a rounded one.
-        Value::Number(number) if !number.is_i64() => text_of_id(line).unwrap_or(id.to_string()),
-        Value::Number(_) | Value::String(_) | Value::Null => id.to_string(),
-        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-            let what = "`id` is a string or a number";
-            return Err(LineError::new(INVALID_REQUEST, what));
-        }
+    let Some(text) = text_of_id(id, || text_of_member(line, "id")) else {
+        let what = "`id` is a string or a number";
+        return Err(LineError::new(INVALID_REQUEST, what));
     };
     checked.map_err(|error| LineError {
         id: text.clone(),
         ..error
     })?;
-    let passes = id.is_i64() || id.as_str().is_some_and(|id| !id.starts_with(ID_PREFIX));
-    if !passes {
-        *id = Value::String(format!("{ID_PREFIX}{text}"));
-    }
+    wrap_id(id, &text);
     // Written anew: of two members of one name the last counts, and the protocol sees one.
     Ok(Some(Value::Object(message).to_string()))
 }
 
-/// How the last `id` of a line that is a JSON object is written.
-fn text_of_id(line: &[u8]) -> Option<String> {
-    let line = std::str::from_utf8(line).ok()?;
-    let mut rest = line.trim_start().strip_prefix('{')?;
+/// How an id is written; none where it is no id.
+fn text_of_id<'t>(id: &Value, written: impl FnOnce() -> Option<&'t str>) -> Option<String> {
+    match id {
+        // A whole number has one way of writing; of others the value holds a rounded one.
+        Value::Number(number) if !number.is_i64() => {
+            Some(written().map_or_else(|| id.to_string(), str::to_owned))
+        }
+        Value::Number(_) | Value::String(_) | Value::Null => Some(id.to_string()),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Makes an id that is written like this one that the protocol gives back as it stands.
+fn wrap_id(id: &mut Value, text: &str) {
+    let passes = id.is_i64() || id.as_str().is_some_and(|id| !id.starts_with(ID_PREFIX));
+    if !passes {
+        *id = Value::String(format!("{ID_PREFIX}{text}"));
+    }
+}
+
+/// Names a request that is cancelled as the protocol knows it. Whether the notification
+/// passes: one that names no id cancels nothing.
+fn wrap_cancelled_id(message: &mut Map<String, Value>, line: &str) -> bool {
+    if message.get("method").and_then(Value::as_str) != Some("notifications/cancelled") {
+        return true;
+    }
+    let params = message.get_mut("params");
+    let Some(id) = params.and_then(|params| params.get_mut("requestId")) else {
+        return false;
+    };
+    let written = || text_of_member(text_of_member(line, "params")?, "requestId");
+    let text = text_of_id(id, written);
+    text.inspect(|text| wrap_id(id, text)).is_some()
+}
+
+/// How the last member of this name of a JSON object is written.
+fn text_of_member<'t>(object: &'t str, member: &str) -> Option<&'t str> {
+    let mut rest = object.trim_start().strip_prefix('{')?;
     let mut found = None;
     loop {
         let key = rest.trim_start();
@@ -137,8 +168,8 @@ fn text_of_id(line: &[u8]) -> Option<String> {
         };
         let value = after.trim_start().strip_prefix(':')?;
         let (_, after) = split_value::<IgnoredAny>(value)?;
-        if name == "id" {
-            found = Some(value[..value.len() - after.len()].trim().to_owned());
+        if name == member {
+            found = Some(value[..value.len() - after.len()].trim());
         }
         rest = after;
     }
@@ -385,6 +416,35 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"tools/call","params":[1]}"#,
         ] {
             assert_eq!(read_message(line.as_bytes()), Ok(None), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_request_is_named_as_the_request_was() {
+        let passes = |line: String| read_message(line.as_bytes()).expect(&line);
+        let value = |text: String| serde_json::from_str::<Value>(&text).expect("it is JSON");
+        for id in [
+            "1",
+            "-0",
+            "1.50",
+            "123456789012345678901234567890",
+            "null",
+            r#""1""#,
+            r#""piton-id:1""#,
+        ] {
+            let request = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let cancelled = format!(
+                r#"{{"jsonrpc":"2.0","params":{{"requestId":8,"r\u0065questId": {id} }},"method":"notifications/cancelled"}}"#
+            );
+            let asked = value(passes(request).expect("it passes"));
+            let named = value(passes(cancelled).expect("it passes"));
+            assert_eq!(named["params"]["requestId"], asked["id"], "{id}");
+        }
+        for params in ["{}", r#"{"requestId":true}"#, r#"{"requestId":[1]}"#] {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#
+            );
+            assert_eq!(passes(line), None, "{params}");
         }
     }
 }
