@@ -29,10 +29,34 @@ impl FileInPlace {
         })
     }
 
-    /// Whether another file is at its path. One that was only removed was not replaced.
+    /// Whether another file is at its path, or may be, where the system does not say. One
+    /// that was only removed was not replaced.
     #[must_use]
     pub fn is_replaced(&self) -> bool {
-        let found = fs::symlink_metadata(&self.path);
-        found.is_ok_and(|found| (found.dev(), found.ino()) != (self.device, self.inode))
+        match fs::symlink_metadata(&self.path) {
+            Ok(found) => (found.dev(), found.ino()) != (self.device, self.inode),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_whose_place_cannot_be_looked_at_counts_as_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let locks = folder.path().join("locks");
+        fs::create_dir(&locks).expect("made");
+        let path = locks.join("plan.lock");
+        let file = File::create(&path).expect("made");
+        let held = FileInPlace::of_file(&file, &path).expect("it is open");
+        assert!(!held.is_replaced());
+        fs::remove_file(&path).expect("gone");
+        assert!(!held.is_replaced(), "it was only removed");
+        fs::remove_dir(&locks).expect("gone");
+        std::os::unix::fs::symlink("locks", &locks).expect("a link to itself");
+        assert!(held.is_replaced());
     }
 }

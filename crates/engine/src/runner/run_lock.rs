@@ -30,8 +30,8 @@ use crate::failure::{Failure, unwritable_file};
 use crate::process::{FileInPlace, ProcessIdentity, current_process, has_ended, is_stopped};
 use crate::project::Project;
 use crate::project::inside::open_own_file;
-use crate::world::input;
 use crate::world::input::sha256;
+use crate::world::{self, input};
 
 /// How long apart a lock that is held is looked at again.
 const LOOK_TIME: Duration = Duration::from_millis(20);
@@ -115,12 +115,35 @@ fn acquire_at(path: &Path) -> Result<Option<RunLock>, Failure> {
 /// The process that has the lock on the plan of a run, where that was stopped.
 #[must_use]
 pub(super) fn find_stopped_holder(project: &Project, row: &RunRow) -> Option<ProcessIdentity> {
-    find_stopped_at(&lock_path(project, &row.plan.face, &row.plan.source))
+    find_stopped_at(
+        &lock_path(project, &row.plan.face, &row.plan.source),
+        &mut world::pause,
+    )
 }
 
-fn find_stopped_at(path: &Path) -> Option<ProcessIdentity> {
+/// A process that is traced stops for a moment at each of its calls, and one that goes on
+/// may be met as it does: one is stopped that is so at each of several looks.
+fn find_stopped_at(path: &Path, pause: &mut dyn FnMut(Duration)) -> Option<ProcessIdentity> {
     let holder = read_holder(path)?;
-    (is_stopped(&holder.process) && !is_free_at(path)).then_some(holder.process)
+    let is_stopped = (0..LOOKS).all(|look| {
+        if look > 0 {
+            pause(LOOK_TIME);
+        }
+        is_stopped(&holder.process)
+    });
+    (is_stopped && !is_free_at(path)).then_some(holder.process)
+}
+
+/// Removes the claims of processes that were killed before they had the run.
+fn remove_left_claims(folder: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_claim = path.extension().is_some_and(|name| name == "claim");
+        if is_claim && read_holder(&path).is_some_and(|holder| has_ended(&holder.process)) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a lock on a plan that a stopped process holds, beside its file: it gets the place
@@ -135,11 +158,13 @@ pub fn claim_from_stopped(
     source: &str,
 ) -> Result<Option<RunLock>, Failure> {
     let path = lock_path(project, face, source);
-    if find_stopped_at(&path).is_none() {
+    if find_stopped_at(&path, &mut world::pause).is_none() {
         return Ok(None);
     }
     let fault = |error| unwritable_file(&path, error);
     let folder = locks_folder(project);
+    // One that stays does no harm.
+    remove_left_claims(&folder).ok();
     let beside = tempfile::Builder::new()
         .suffix(".claim")
         .tempfile_in(folder);
@@ -522,17 +547,17 @@ mod tests {
         fn start() -> (Self, ProcessIdentity) {
             let mut sleep = std::process::Command::new("sleep");
             let child = Self(sleep.arg("600").spawn().expect("started"));
-            let pid = child.0.id();
-            let stop = rustix::process::Signal::STOP;
-            let raw = i32::try_from(pid)
-                .ok()
-                .and_then(rustix::process::Pid::from_raw);
-            rustix::process::kill_process(raw.expect("not 0"), stop).expect("it is there");
-            let identity = ProcessIdentity::of_pid(pid).expect("it is there");
+            child.signal(rustix::process::Signal::STOP);
+            let identity = ProcessIdentity::of_pid(child.0.id()).expect("it is there");
             while !is_stopped(&identity) {
                 std::thread::yield_now();
             }
             (child, identity)
+        }
+
+        fn signal(&self, signal: rustix::process::Signal) {
+            let pid = rustix::process::Pid::from_child(&self.0);
+            rustix::process::kill_process(pid, signal).expect("it is there");
         }
     }
 
@@ -567,6 +592,38 @@ mod tests {
         bench.take("demo");
         let left = fs::read_dir(locks_folder(&project)).expect("a folder");
         assert_eq!(left.count(), 1, "no claim is left");
+    }
+
+    #[test]
+    fn a_process_that_goes_on_between_two_looks_was_not_stopped() {
+        let bench = Bench::new();
+        let lock = bench.take("demo");
+        let (suspended, identity) = Suspended::start();
+        taken_by(&lock, identity);
+        assert!(find_stopped_at(&lock.path, &mut |_| {}).is_some());
+        let mut goes_on = |_| suspended.signal(rustix::process::Signal::CONT);
+        assert_eq!(find_stopped_at(&lock.path, &mut goes_on), None);
+    }
+
+    #[test]
+    fn the_claim_of_a_process_that_was_killed_is_removed_by_the_next() {
+        let bench = Bench::new();
+        let project = bench.project("");
+        let stopped = bench.take("demo");
+        let (_suspended, identity) = Suspended::start();
+        taken_by(&stopped, identity);
+        let claims = ["killed", "at-work"].map(|name| locks_folder(&project).join(name));
+        let claims = claims.map(|path| path.with_extension("claim"));
+        for (path, process) in claims.iter().zip([dead(), current_process()]) {
+            let holder = LockHolder {
+                process,
+                ..LockHolder::of_this_process()
+            };
+            fs::write(path, serde_json::to_vec(&holder).expect("JSON")).expect("written");
+        }
+        let claim = claim_from_stopped(&project, "face", "demo").expect("it can be made");
+        assert!(claim.is_some(), "its process is stopped");
+        assert_eq!(claims.map(|path| path.exists()), [false, true]);
     }
 
     #[test]
