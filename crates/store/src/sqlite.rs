@@ -42,7 +42,7 @@ use piton_core::journal::{BodyRemoval, Record};
 use piton_core::name::NameRange;
 use piton_core::recall::{CandidateSet, Query};
 use piton_core::{CallerFacts, Command, Need, Rows};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use tempfile::TempDir;
 
 use self::acknowledged::AcknowledgedHead;
@@ -52,7 +52,8 @@ use self::files::{FileIdentity, StorePaths};
 use self::queue::{WriterBarrier, WriterQueue};
 pub use self::schema::SCHEMA_VERSION;
 use self::schema::{
-    BUSY_TIMEOUT, OpenDatabase, check_version, connect, connect_to_salvage, ensure_wal, migrate,
+    BUSY_TIMEOUT, OpenDatabase, check_table_version, check_version, connect, connect_to_salvage,
+    ensure_wal, migrate, upgrade_journal_copy,
 };
 use crate::backend::Backend;
 use crate::clock::truncate_to_micros;
@@ -237,7 +238,14 @@ impl SqliteStore {
         drop(kept_out);
         let mut connected = connect(&to.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if check_version(&connected.connection, &place.db)? < SCHEMA_VERSION {
-            migrate(&mut connected.connection, &place.db)?;
+            let migrated = migrate(&mut connected.connection, &place.db);
+            let is_way_back = options.access == StoreAccess::JournalOnly
+                && matches!(&migrated, Err(fault) if fault.kind == FaultKind::Damaged);
+            if is_way_back {
+                upgrade_journal_copy(&mut connected.connection, &place.db)?;
+            } else {
+                migrated?;
+            }
         }
         let store = Self::from_connected(place, None, options, connected, None, Some(copy))?;
         Ok(Self {
@@ -337,15 +345,23 @@ impl SqliteStore {
             .require_queue(queue)?
             .wait_for_turn(&self.options.wait)?;
         self.check_identity()?;
-        let written = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|tx| {
-                let written = write(&tx)?;
-                tx.commit()?;
-                Ok(written)
-            });
+        let tx = self.begin_write(connection)?;
+        let written = write(&tx).and_then(|written| tx.commit().map(|()| written));
         drop(turn);
         written.map_err(|error| self.write_fault(error))
+    }
+
+    /// Begins a transaction that writes. A newer piton may have brought the tables up to
+    /// date since they were opened: what is written for those of before would not fit.
+    fn begin_write<'c>(
+        &self,
+        connection: &'c mut Connection,
+    ) -> Result<Transaction<'c>, StoreFault> {
+        let tx = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| self.write_fault(error))?;
+        check_table_version(&tx, &self.place.db)?;
+        Ok(tx)
     }
 
     fn write_fault(&self, error: rusqlite::Error) -> StoreFault {
@@ -409,9 +425,7 @@ impl SqliteStore {
         command: &Command,
         facts: &CallerFacts,
     ) -> Result<CommitOutcome, CommitError> {
-        let tx = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| CommitError::Fault(self.write_fault(error)))?;
+        let tx = self.begin_write(connection)?;
         failpoint::point("commit.begun");
         let transaction = CommitTransaction {
             connection: &tx,

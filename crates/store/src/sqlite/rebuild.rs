@@ -15,7 +15,8 @@ use super::refold;
 use super::salvage::salvage_events;
 use super::schema::{
     SCHEMA_VERSION, assign_writer_of_copy, check_version, connect, connect_to_salvage,
-    create_database, flush_file, remove_leftovers, temporary_path, tolerate_schema, upgrade_copy,
+    create_database, flush_file, remove_leftovers, temporary_path, tolerate_schema,
+    upgrade_journal_copy,
 };
 use super::{SqliteStore, acknowledged, replaced, verify};
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
@@ -74,7 +75,8 @@ fn rebuild_locked(
     drop(present);
     let source = if version < SCHEMA_VERSION {
         copy_database(&place.db, upgraded)?;
-        upgrade_copy(upgraded)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        upgrade_journal_copy(&mut connect(upgraded, flags)?.connection, upgraded)?;
         upgraded
     } else {
         &place.db

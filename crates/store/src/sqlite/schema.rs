@@ -169,7 +169,7 @@ pub(super) fn check_version(connection: &Connection, db: &Path) -> Result<u32, S
         let value = connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         value.map_err(|error| sqlite_fault("open", db, error))
     };
-    let (application, version) = (number("application_id")?, number("user_version")?);
+    let application = number("application_id")?;
     let place = db.display();
     if application != i64::from(APPLICATION_ID) {
         let tables: i64 = connection
@@ -185,8 +185,18 @@ pub(super) fn check_version(connection: &Connection, db: &Path) -> Result<u32, S
             format!("{place} {what}, not a journal of piton"),
         ));
     }
+    check_table_version(connection, db)
+}
+
+/// The version of the tables of a journal; a fault when it is a newer one.
+pub(super) fn check_table_version(connection: &Connection, db: &Path) -> Result<u32, StoreFault> {
+    let version: rusqlite::Result<i64> = connection
+        .prepare_cached("PRAGMA user_version")
+        .and_then(|mut version| version.query_row([], |row| row.get(0)));
+    let version = version.map_err(|error| sqlite_fault("open", db, error))?;
     let version = u32::try_from(version).unwrap_or(0);
     if version > SCHEMA_VERSION {
+        let place = db.display();
         return Err(StoreFault::without_source(
             FaultKind::Newer,
             format!(
@@ -234,6 +244,30 @@ fn assign_writer(connection: &Connection) -> rusqlite::Result<()> {
                ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     connection.execute(sql, [Uuid::now_v7().as_bytes()])?;
     Ok(())
+}
+
+/// Brings a copy of which only the journal counts up to date: its views are empty then,
+/// since a damaged page of one of them would end each step that reads it.
+pub(super) fn upgrade_journal_copy(copy: &mut Connection, db: &Path) -> Result<(), StoreFault> {
+    empty_views(copy).map_err(|error| sqlite_fault("bring up to date", db, error))?;
+    migrate(copy, db)
+}
+
+/// Makes the tables and indexes of the views anew, as they are described, without
+/// looking at their pages, which stay in the file unused.
+fn empty_views(copy: &Connection) -> rusqlite::Result<()> {
+    let of_views = "tbl_name NOT IN ('streams', 'events', 'meta', 'numbers', 'leases')";
+    tolerate_schema(copy, true)?;
+    let described: Vec<String> = copy
+        .prepare(&format!(
+            "SELECT sql FROM sqlite_schema WHERE {of_views} AND sql IS NOT NULL ORDER BY rowid"
+        ))?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    copy.execute(&format!("DELETE FROM sqlite_schema WHERE {of_views}"), [])?;
+    copy.execute_batch("PRAGMA writable_schema = RESET")?;
+    tolerate_schema(copy, false)?;
+    copy.execute_batch(&described.join(";"))
 }
 
 /// Brings a copy that takes the place of a store up to date.

@@ -14,7 +14,7 @@ use piton_core::id::{RunId, StreamId};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
 use piton_core::{AttemptId, Command, Need, Node, Outcome, Role};
-use piton_store::{FaultKind, SqliteStore, Store, StoreAccess, StoreOptions};
+use piton_store::{CommitError, FaultKind, SqliteStore, Store, StoreAccess, StoreOptions};
 use piton_testkit::chance::{Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry, entry_of, facts, keep, log, plan};
@@ -320,4 +320,58 @@ fn the_journal_of_a_newer_store_can_still_be_read_and_nothing_else() {
     let journal =
         SqliteStore::open(dir.path(), options(StoreAccess::JournalOnly)).expect("readable");
     assert_eq!(journal.read_journal(None, 100).expect("readable").len(), 7);
+}
+
+/// A new version changes every view, and a page that cannot be read ended that.
+#[test]
+fn behind_a_damaged_view_an_old_store_is_exported_and_rebuilt() {
+    let dir = scratch();
+    let db = dir.path().join("journal.db");
+    let views = "SELECT name, rootpage FROM sqlite_schema \
+                 WHERE name IN ('runs', 'items', 'entries', 'names', 'items_open')";
+    let pages: Vec<(String, u32)> = rusqlite::Connection::open(fixture(12))
+        .and_then(|old| {
+            let mut select = old.prepare(views)?;
+            let pages = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            pages.collect()
+        })
+        .expect("readable");
+    let whole = fs::read(fixture(12)).expect("the fixture is there");
+    for (view, page) in pages {
+        let mut noisy = whole.clone();
+        let end = page as usize * 4096;
+        noisy[end - 4096..end].fill(0xa5);
+        fs::write(&db, noisy).expect("writable");
+        let journal_only = StoreOptions {
+            access: StoreAccess::JournalOnly,
+            ..StoreOptions::read_only()
+        };
+        let journal = SqliteStore::open(dir.path(), journal_only);
+        let journal = journal.unwrap_or_else(|fault| panic!("{view}: {fault:?}"));
+        let events = journal.read_journal(None, 100).expect("readable").len();
+        drop(journal);
+        let rebuilt = SqliteStore::rebuild(dir.path(), &mut |_| ());
+        let rebuilt = rebuilt.unwrap_or_else(|fault| panic!("{view}: {fault:?}"));
+        assert_eq!(rebuilt.verdict.events, events as u64, "{view}");
+        assert_eq!(rebuilt.verdict.damage, [], "{view}");
+    }
+}
+
+#[test]
+fn a_store_that_a_newer_piton_migrated_meanwhile_is_written_no_more() {
+    let (dir, mut ids) = (scratch(), Ids::seeded(1));
+    let store = sqlite_in(dir.path(), TestClock::seeded(1));
+    let command = log(entry(EntryType::SessionStarted, "go"));
+    let commit = |id| store.commit(id, &command, &facts());
+    commit(ids.command()).expect("writable");
+    rusqlite::Connection::open(dir.path().join("journal.db"))
+        .and_then(|newer| newer.execute_batch("PRAGMA user_version = 99"))
+        .expect("writable");
+    let refused = commit(ids.command()).expect_err("the tables are of a newer one");
+    let CommitError::Fault(fault) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(fault.kind, FaultKind::Newer);
+    let refused = store.rebuild_views().map(drop).expect_err("the same");
+    assert_eq!(refused.kind, FaultKind::Newer);
 }
