@@ -62,12 +62,18 @@ impl<'i> Invocation<'i> {
         }
     }
 
+    /// Prints the warnings that came up, before an answer that cannot be read right
+    /// without them.
+    pub(crate) fn print_warnings(&mut self) {
+        for warning in self.world.drain_warnings() {
+            self.output.print_warning(&warning);
+        }
+    }
+
     /// Shows what a verb reports while it works.
     pub(crate) fn show_notice(&mut self, notice: &Notice<'_>) {
+        self.print_warnings();
         let (world, output) = (self.world, &mut *self.output);
-        for warning in world.drain_warnings() {
-            output.print_warning(&warning);
-        }
         match notice {
             Notice::Said(text) => output.print_note(&format!("{DIM}{text}{DIM:#}")),
             Notice::Warning(text) => output.print_warning(text),

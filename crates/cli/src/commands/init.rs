@@ -142,6 +142,8 @@ fn describe_next_step(done: &InitReport) -> String {
     let plan = done.found.iter().find(is_open);
     match plan.and_then(|plan| plan.command.as_ref()) {
         Some(command) => format!("next: `{command}`"),
-        None => "next: `piton log session_started`, or `piton run PLAN`".to_owned(),
+        None => {
+            "next: `piton add TITLE`, `piton log session_started`, or `piton run PLAN`".to_owned()
+        }
     }
 }

@@ -87,7 +87,8 @@ impl StatusArgs {
                     return Ok(CommandExit::Done);
                 }
             } else if answer.runs.is_empty() {
-                call.output.print_note("nothing has been run here yet");
+                call.print_warnings();
+                call.output.print_note("no run is recorded here");
                 call.output.print_hint(&format!(
                     "begin with `piton run PLAN`, where PLAN is {}",
                     piton_engine::describe_plan_kinds()

@@ -200,7 +200,7 @@ mod list {
         git need not see these; add them to .gitignore if you agree:
           .ralph/activity.log
         hint: some files of ralph-dir are not there, and none is made; `piton init --with ralph-dir` begins them
-        next: `piton log session_started`, or `piton run PLAN`
+        next: `piton add TITLE`, `piton log session_started`, or `piton run PLAN`
         [exit 0]
         ");
         assert!(
@@ -393,7 +393,7 @@ fn in_a_second_work_tree_it_is_said_whose_files_are_kept() {
     .ralph/progress.json: took 3 keys
     keeping progress in SCRATCH/main/.git/piton
     warning: the native files of SCRATCH/main are kept; those of this work tree, SCRATCH/second, are neither read nor written: .ralph/progress.json
-    next: `piton log session_started`, or `piton run PLAN`
+    next: `piton add TITLE`, `piton log session_started`, or `piton run PLAN`
     [exit 0]
     ");
     let listed = shows("second", &["files", "list", "--json"]);

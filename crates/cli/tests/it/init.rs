@@ -104,12 +104,12 @@ fn an_empty_folder_has_nothing_and_is_said_so() {
     insta::assert_snapshot!(scratch.shows(&["init"]), @r"
     no native files were found here
     keeping progress in SCRATCH/.piton
-    next: `piton log session_started`, or `piton run PLAN`
+    next: `piton add TITLE`, `piton log session_started`, or `piton run PLAN`
     [exit 0]
     ");
     insta::assert_snapshot!(scratch.shows(&["init"]), @r"
     no native files were found here
-    next: `piton log session_started`, or `piton run PLAN`
+    next: `piton add TITLE`, `piton log session_started`, or `piton run PLAN`
     [exit 0]
     ");
 }

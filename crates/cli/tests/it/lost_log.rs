@@ -61,6 +61,14 @@ fn acknowledged_events_that_go_with_the_log_are_named() {
         let said = scratch.piton(&["journal", "verify"]);
         assert_eq!(said.exit, 6, "{way}: {}", said.err);
         assert!(said.err.contains(&gone), "{way}: {}", said.err);
+        let said = scratch.piton(&["status"]);
+        let first = said.err.lines().next().unwrap_or_default();
+        assert!(first.contains(&gone), "{way}: {}", said.err);
+        assert!(
+            !said.err.contains("nothing has been run"),
+            "{way}: {}",
+            said.err
+        );
         for reads in [&["status"][..], &["recent"], &["journal", "export"]] {
             let said = scratch.piton(reads);
             assert_eq!(said.exit, 0, "{way}: {}", said.err);

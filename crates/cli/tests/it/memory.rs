@@ -420,7 +420,7 @@ mod journal {
         [exit 1]
         ");
         insta::assert_snapshot!(scratch.shows(&["status"]), @r"
-        nothing has been run here yet
+        no run is recorded here
         hint: begin with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json, a task file or a state.json
         [exit 0]
         ");
