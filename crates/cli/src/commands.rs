@@ -7,6 +7,7 @@ mod completions;
 mod decide;
 mod done;
 mod files;
+mod gate;
 pub(crate) mod hook;
 mod inbox;
 mod init;
@@ -92,6 +93,7 @@ commands! {
     Show(show::ShowArgs),
     Transcript(transcript::TranscriptArgs),
     Next(next::NextArgs),
+    Gate(gate::GateArgs),
     Inbox(inbox::InboxArgs),
     Decide(decide::DecideArgs),
     Done(done::DoneArgs),
@@ -169,6 +171,7 @@ mod tests {
             "show x",
             "transcript x -f",
             "next",
+            "gate x",
             "inbox",
             "log",
             "recent",

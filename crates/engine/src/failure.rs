@@ -77,6 +77,7 @@ pub const CODES: &[(&str, CommandExit)] = &[
     ("git.no_commit", CommandExit::No),
     ("git.no_identity", CommandExit::No),
     ("item.being_worked_on", CommandExit::Busy),
+    ("item.no_check", CommandExit::Usage),
     ("item.not_planned", CommandExit::No),
     ("item.state", CommandExit::No),
     ("item.unknown", CommandExit::Usage),

@@ -9,6 +9,7 @@ pub mod control;
 pub mod costs;
 pub mod doctor;
 pub mod files;
+pub mod gate;
 pub mod history;
 pub mod hook;
 pub mod import;

@@ -31,6 +31,7 @@ mod faults;
 mod fence;
 mod files;
 mod flushes;
+mod gate;
 mod grown;
 mod guide;
 mod happened;

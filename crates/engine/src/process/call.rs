@@ -133,7 +133,8 @@ impl StopHandle {
         })
     }
 
-    fn attach_process(&self, running: &RunningProcess) {
+    /// The process that a request ends, also one that was made before.
+    pub(crate) fn attach_process(&self, running: &RunningProcess) {
         let mut stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stopping.running = Some(running.clone());
         stopping.forward_request();

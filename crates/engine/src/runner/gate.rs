@@ -41,10 +41,10 @@ pub(super) struct EndedGate<'e> {
 /// How much of a gate's output is kept, in characters.
 const OUTPUT_CHARS_MAX: usize = 10_000;
 /// A gate that prints more is stopped.
-pub(super) const OUTPUT_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const OUTPUT_BYTES_MAX: u64 = 256 << 20;
 
 /// The variable of a check that names its item, as the original has it.
-const PHASE_ID: &str = "PHASE_ID";
+pub(crate) const PHASE_ID: &str = "PHASE_ID";
 
 /// A check that took longer the last time is not run before the first attempt.
 const BASELINE_S_MAX: u64 = 60;
@@ -259,7 +259,13 @@ impl Runner<'_, '_> {
     }
 }
 
-fn gate_report(text: &str, exit: &ProcessExit, asked: bool, timeout_s: u64) -> GateReport {
+/// What a check came to that printed this.
+pub(crate) fn gate_report(
+    text: &str,
+    exit: &ProcessExit,
+    asked: bool,
+    timeout_s: u64,
+) -> GateReport {
     let output = shorten_output(text.trim_end(), OUTPUT_CHARS_MAX);
     let error = match (exit.stopped_by, exit.code, exit.signal) {
         (Some(StopReason::Wall), ..) => {
@@ -287,7 +293,7 @@ fn gate_report(text: &str, exit: &ProcessExit, asked: bool, timeout_s: u64) -> G
 
 /// What a check printed; of much its beginning and its end, which are more
 /// than is kept of them.
-fn read_check_output(output: &Path) -> String {
+pub(crate) fn read_check_output(output: &Path) -> String {
     let bytes_max = 4 * OUTPUT_CHARS_MAX as u64;
     let bytes = std::fs::metadata(output).map_or(0, |found| found.len());
     let tail = spool::read_tail(output, bytes_max).unwrap_or_default();
