@@ -28,6 +28,7 @@ mod recent;
 mod record;
 mod recover;
 mod reopen;
+mod report;
 mod resume;
 mod run;
 mod session;
@@ -93,6 +94,7 @@ commands! {
     Show(show::ShowArgs),
     Transcript(transcript::TranscriptArgs),
     Next(next::NextArgs),
+    Report(report::ReportArgs),
     Gate(gate::GateArgs),
     Inbox(inbox::InboxArgs),
     Decide(decide::DecideArgs),
@@ -172,6 +174,8 @@ mod tests {
             "transcript x -f",
             "next",
             "gate x",
+            "report",
+            "report x --since 2h --format html",
             "inbox",
             "log",
             "recent",
@@ -270,6 +274,7 @@ mod tests {
             "store backup x",
             "store rebuild",
             "store restore x",
+            "report x -o y",
             "hook install --agent claude",
             "hook uninstall --agent codex",
             "files merge-driver install",

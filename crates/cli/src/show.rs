@@ -11,5 +11,6 @@ pub(crate) mod outcome;
 pub(crate) mod place;
 pub(crate) mod problems;
 pub(crate) mod progress;
+pub(crate) mod report;
 pub(crate) mod status;
 pub(crate) mod table;

@@ -32,6 +32,7 @@ pub mod recall;
 pub mod recent;
 pub mod record;
 pub mod recover;
+pub mod report;
 pub mod run;
 pub mod session;
 pub mod show;

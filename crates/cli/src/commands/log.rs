@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 
 use clap::{ArgAction, Args as ClapArgs};
+use jiff::Timestamp;
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::model::Node;
 use piton_engine::model::entry::Entry;
@@ -11,7 +12,7 @@ use piton_engine::verbs::history::{self, HistoryLine, HistoryQuery};
 use piton_engine::verbs::journal::{self, JournalStart};
 use piton_engine::verbs::log;
 use piton_engine::world::local_time_with_seconds;
-use piton_engine::{CommandExit, Failure};
+use piton_engine::{CommandExit, Failure, World};
 
 use crate::invocation::{Invocation, TypedCommand};
 use crate::output::{BOLD, CliOutput, DIM, OutputFlow};
@@ -100,17 +101,10 @@ impl TypedCommand for LogArgs {
                 .with_hint("name it first: `piton log task_completed --description TEXT`"));
         }
         let world = call.world;
-        let since = match self.since {
-            Some(text) => match journal::parse_since(world, &text)? {
-                JournalStart::Time(time) => Some(time),
-                JournalStart::Event(_) => {
-                    let what = format!("`{text}` is no time and no duration");
-                    return Err(Failure::new("usage", what)
-                        .with_hint("for example `--since 2h` or `--since 20:00`"));
-                }
-            },
-            None => None,
-        };
+        let since = self
+            .since
+            .map(|text| parse_since(world, &text))
+            .transpose()?;
         let query = HistoryQuery {
             item: self.item,
             since,
@@ -132,6 +126,18 @@ impl TypedCommand for LogArgs {
             call.output.print_note("nothing happened");
         }
         Ok(CommandExit::Done)
+    }
+}
+
+/// Reads `TIME|DURATION`.
+pub(super) fn parse_since(world: &World, text: &str) -> Result<Timestamp, Failure> {
+    match journal::parse_since(world, text)? {
+        JournalStart::Time(time) => Ok(time),
+        JournalStart::Event(_) => Err(Failure::new(
+            "usage",
+            format!("`{text}` is no time and no duration"),
+        )
+        .with_hint("for example `--since 2h` or `--since 20:00`")),
     }
 }
 

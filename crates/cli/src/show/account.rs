@@ -122,7 +122,7 @@ fn remaining_lines(account: &Account) -> Vec<String> {
 }
 
 /// Why an item is left.
-fn describe_cause(item: &AccountItem) -> String {
+pub(crate) fn describe_cause(item: &AccountItem) -> String {
     let view = &item.item;
     if let Some(waits) = view
         .next

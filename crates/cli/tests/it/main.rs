@@ -85,6 +85,7 @@ mod real_agents;
 mod recall;
 mod record;
 mod remembered;
+mod report;
 mod requests;
 mod run;
 mod session;

@@ -21,13 +21,14 @@ use crate::world::input;
 
 /// What belongs to the journal, and moves with what begins with [`STORE`]. The rest of
 /// `.piton/` belongs to people or to the work tree: settings, lanes.
-const OF_THE_JOURNAL: [&str; 7] = [
+const OF_THE_JOURNAL: [&str; 8] = [
     "blobs",
     "history.json",
     "hooks",
     "locks",
     "logs",
     "mirrors",
+    "reports",
     "spool",
 ];
 const STORE: &str = "journal.";

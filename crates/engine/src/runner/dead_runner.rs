@@ -32,7 +32,7 @@ pub(super) fn transcripts_folder(row: &RunRow) -> PathBuf {
 }
 
 /// A text as part of a file's name.
-pub(super) fn sanitize_file_name(text: &str) -> String {
+pub(crate) fn sanitize_file_name(text: &str) -> String {
     let keep = |c: char| {
         if c.is_alphanumeric() || matches!(c, '-' | '.') {
             c

@@ -206,7 +206,7 @@ fn default_run(runs: &[RunRow]) -> Option<&RunRow> {
     }
 }
 
-fn line_of_run(session: &Session<'_>, row: &RunRow) -> RunLine {
+pub(super) fn line_of_run(session: &Session<'_>, row: &RunRow) -> RunLine {
     line_with_standing(row, RunStanding::of_run(&session.project, row))
 }
 
@@ -327,7 +327,7 @@ fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
     row.since.max(of_items.unwrap_or(row.since))
 }
 
-fn count_items(tables: &Tables, row: &RunRow) -> Counters {
+pub(super) fn count_items(tables: &Tables, row: &RunRow) -> Counters {
     let unit = item_unit(&row.plan.face);
     let mut counters = Counters {
         unit,
