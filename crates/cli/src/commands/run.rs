@@ -12,6 +12,7 @@ use piton_engine::model::dollars::Dollars;
 use piton_engine::model::policy::Limits;
 use piton_engine::store::WaitReport;
 use piton_engine::verbs::account::{Account, account_of_run};
+use piton_engine::verbs::report;
 use piton_engine::verbs::run::{self, DryRun, EndedRun};
 use piton_engine::verbs::trust;
 use piton_engine::{CommandExit, Failure};
@@ -22,6 +23,7 @@ use crate::invocation::{Invocation, TypedCommand, access_of_change};
 use crate::output::{CliOutput, DIM, GREEN, YELLOW};
 use crate::show::account::account_lines;
 use crate::show::count::format_count;
+use crate::show::report::render_html;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
@@ -180,16 +182,21 @@ apply where you give none.";
             }
             run::RunAnswer::Finished(ended) => {
                 // A run that was over before is told of as one that ends now.
-                let account = match &ended.account {
+                let plan = request.plan.as_deref();
+                let mut account = match &ended.account {
                     Some(account) => Some(account.clone()),
-                    None => account_of_run(world, request.plan.as_deref(), ended.row.id)?,
+                    None => account_of_run(world, plan, ended.row.id)?,
                 };
+                if let Some(account) = &mut account {
+                    account.report = report::stored_report(world, plan, &ended.row.name);
+                }
                 show_account(account.as_ref(), call.output);
                 call.output
                     .print_note(&format!("run `{}` is already finished", ended.row.name));
                 Ok(ended.exit_code())
             }
-            run::RunAnswer::Ran(ended) => {
+            run::RunAnswer::Ran(mut ended) => {
+                store_report(call, request.plan.as_deref(), &mut ended);
                 show_account(ended.account.as_ref(), call.output);
                 if !call.output.json {
                     show_ended_run(&ended, call.output);
@@ -221,6 +228,29 @@ fn run_trusted(
             return Err(failure);
         }
         trust::trust_shown(call.world, request, found.hash.as_deref())?;
+    }
+}
+
+/// Makes the report of a run that has come to its end here, and notes where it is. That it
+/// cannot be made changes nothing of what came of the run.
+fn store_report(call: &mut Invocation<'_>, plan: Option<&str>, ended: &mut EndedRun) {
+    let Some(account) = ended
+        .account
+        .as_mut()
+        .filter(|_| ended.goes_on_with.is_none())
+    else {
+        return;
+    };
+    let world = call.world;
+    let stored = report::report_of_known_run(world, plan, ended.row.id).and_then(|made| {
+        let html = render_html(&made, world.time_zone());
+        report::store_report(world, plan, &ended.row.name, &html)
+    });
+    match stored {
+        Ok(path) => account.report = Some(path),
+        Err(failure) => call
+            .output
+            .print_warning(&format!("the report of the run was not made: {failure}")),
     }
 }
 

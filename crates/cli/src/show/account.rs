@@ -72,6 +72,8 @@ pub(crate) fn account_lines(account: &Account) -> Vec<String> {
         lines.push(format!("{DIM}{}{DIM:#}", spent.join("; ")));
     }
     lines.extend(account.place.iter().flat_map(place::work_place_lines));
+    let report = account.report.iter();
+    lines.extend(report.map(|path| format!("{DIM}report:{DIM:#} {path}")));
     lines
 }
 

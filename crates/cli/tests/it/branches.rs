@@ -677,6 +677,7 @@ fn what_depends_on_work_that_is_on_another_branch_waits_for_the_merge() {
     2 of 3 stories done (2 changed)
     ? mast: Set the mast - `keel` is done on keel and not here
         piton decide d1 approve
+    report: .git/piton/reports/prd.html
     run `prd` waits for a person at mast
     hint: see the question with `piton inbox`
     [exit 3]
@@ -1505,6 +1506,7 @@ fn another_run_asks_once_about_all_that_an_earlier_one_did_elsewhere() {
         piton decide d1 approve
     ? US-2: Set the mast - `US-2` is done on other and not here
         piton decide d1 approve
+    report: .git/piton/reports/prd_2.html
     run `prd~2` waits for a person at US-1
     hint: see the question with `piton inbox`
     [exit 3]
@@ -1539,6 +1541,7 @@ fn another_run_asks_once_about_all_that_an_earlier_one_did_elsewhere() {
     scratch.git(&["merge", "-q", "-m", "both", "other", "-X", "ours"]);
     insta::assert_snapshot!(run_all(&scratch).shown(&scratch), @r"
     2 of 2 stories done (1 by a person, 1 changed)
+    report: .git/piton/reports/prd_2.html
     run `prd~2` is already finished
     [exit 0]
     ");

@@ -77,6 +77,7 @@ fn the_account_names_what_each_item_that_is_left_waits_for() {
         piton decide d4 answer --why TEXT
       1 story held up by c (failed, d1)
       2 stories held up by f (waiting, d4)
+    report: .git/piton/reports/prd.html
     run `prd` waits for a person at f
     hint: see the question with `piton inbox`
     ");
@@ -208,6 +209,7 @@ fn a_finished_run_gives_the_account_with_which_it_ended() {
     assert_eq!(account(&scratch.piton(&["run", "prd", "--json"])), at_end);
     insta::assert_snapshot!(scratch.shows(RUN), @r"
     2 of 2 stories done (1 check passed, 1 taken over from prd.json)
+    report: .git/piton/reports/prd.html
     run `prd` is already finished
     [exit 0]
     ");
@@ -239,6 +241,7 @@ fn after_a_limit_the_account_says_what_was_not_reached() {
       5 stories not reached
       1 story held up by c (working)
       2 stories held up by f (ready)
+    report: .git/piton/reports/prd.html
     run `prd` reached its limit: max-iterations (2)
     hint: go on with `piton run prd`; the limit is counted anew
     ");
@@ -258,6 +261,7 @@ fn what_stands_behind_a_phase_is_held_up_by_what_failed_in_it() {
     0 of 3 nodes done
     B build/step-0/execute: One - no key
       2 nodes held up by build/step-0/execute (blocked, d1)
+    report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is blocked at build/step-0/execute
     hint: see why, and what to type to go on, with `piton inbox`
     ");

@@ -121,6 +121,7 @@ fn one_item_s_trouble_holds_up_no_other_and_the_end_is_an_account() {
     B US-04: Story number 4 - the service of 4 is gone
     B US-14: Story number 14 - the service of 14 is gone
     B US-24: Story number 24 - the service of 24 is gone
+    report: .git/piton/reports/prd.html
     run `prd` is blocked at US-01
     hint: see why, and what to type to go on, with `piton inbox`
     ");

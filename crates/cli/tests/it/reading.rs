@@ -81,6 +81,7 @@ fn the_output_of_a_gate_that_failed_is_read_everywhere() {
     0 of 1 node done
     ! build: Build it - gate failed after 1 run: exit status 3
         | 40
+    report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is blocked at build
     hint: see why, and what to type to go on, with `piton inbox`
 
@@ -195,6 +196,7 @@ fn the_output_of_a_verification_that_failed_is_read_everywhere() {
     0 of 1 story done
     ! a-1: Add the login - gate failed after 3 runs: exit status 1
         | 2 tests are red
+    report: .git/piton/reports/prd.html
     run `prd` is blocked at a-1
     hint: see why, and what to type to go on, with `piton inbox`
 
@@ -248,6 +250,7 @@ fn the_output_of_a_test_command_that_failed_is_read_everywhere() {
     0 of 1 criterion done
     ! a-1: It is open - gate failed after 3 runs: exit status 1
         | 2 tests are red
+    report: .git/piton/reports/RALPH_TASK.html
     run `RALPH_TASK` is blocked at a-1
     hint: see why, and what to type to go on, with `piton inbox`
 

@@ -303,3 +303,66 @@ fn a_report_goes_into_a_file_that_is_new() {
     let json: Value = serde_json::from_str(&scratch.read("night.json")).expect("JSON");
     assert_eq!(json["schema"], "piton.report/1");
 }
+
+/// A list of one story that is done at once.
+fn one_story() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.agent(
+        "cat >/dev/null; echo x >>made; echo '{\"status\":\"completed\",\"summary\":\"did it\"}'",
+    );
+    let story = json!({"id": "a", "title": "T", "acceptanceCriteria": ["x"], "passes": false, "verification": "true"});
+    let list = json!({"branchName": "one", "userStories": [story]});
+    scratch.write("prd.json", &list.to_string());
+    scratch
+}
+
+const RUN_LIST: &[&str] = &["run", "prd.json", "--agent", "./agent.sh"];
+
+#[test]
+fn a_run_that_ends_stores_its_report_and_names_it_in_a_line() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let scratch = one_story();
+    let said = scratch.piton(RUN_LIST);
+    done(&said);
+    let named = said
+        .err
+        .lines()
+        .find_map(|line| line.strip_prefix("report: "));
+    let path = scratch.file(named.expect("the report is named"));
+    let mode = std::fs::metadata(&path).expect("it is there").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+    let html = std::fs::read_to_string(&path).expect("it can be read");
+    assert!(html.contains("1 done"), "{html}");
+    // A run that is over makes none anew.
+    std::fs::remove_file(&path).expect("it is removed");
+    done(&scratch.piton(RUN_LIST));
+    assert!(!path.exists());
+    scratch.piton(&["reopen", "prd:a"]);
+    let said = scratch.piton(&[RUN_LIST, &["--json"]].concat());
+    let last = said.out.lines().last().unwrap_or_default();
+    let account: Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(
+        scratch.file(account["report"].as_str().expect("a path")),
+        path
+    );
+    assert!(path.exists());
+}
+
+#[test]
+fn a_report_that_cannot_be_stored_changes_nothing_of_the_run() {
+    let scratch = one_story();
+    scratch.piton(&["add", "first"]);
+    std::fs::write(scratch.home().join("reports"), "mine").expect("it is written");
+    let said = scratch.piton(RUN_LIST);
+    done(&said);
+    assert!(
+        said.err.contains("the report of the run was not made"),
+        "{}",
+        said.err
+    );
+    assert!(!said.err.contains("report: "), "{}", said.err);
+    assert!(said.err.contains("run `prd` is done"), "{}", said.err);
+    let mine = std::fs::read_to_string(scratch.home().join("reports"));
+    assert_eq!(mine.ok().as_deref(), Some("mine"));
+}

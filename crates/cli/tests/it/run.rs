@@ -763,6 +763,7 @@ mod retries {
         ! steps/one/execute failed: ECONNRESET (exit status 1)
         0 of 1 node done
         ! steps/one/execute: p - ECONNRESET (exit status 1)
+        report: .git/piton/reports/2026-01-15_demo.html
         run `2026-01-15_demo` is blocked at steps/one/execute
         hint: see why, and what to type to go on, with `piton inbox`
         ");
@@ -895,6 +896,7 @@ mod gates {
         0 of 1 node done
         ! build: build it - gate failed after 2 runs: exit status 4
             | 3 tests are red
+        report: .git/piton/reports/2026-01-15_demo.html
         run `2026-01-15_demo` is blocked at build
         hint: see why, and what to type to go on, with `piton inbox`
         ");

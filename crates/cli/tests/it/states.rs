@@ -106,6 +106,7 @@ fn not_started() {
     > test: test it
     x test 0s (agent's word): built
     2 of 2 nodes done (2 agent's word)
+    report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -149,6 +150,7 @@ fn not_started_though_recorded() {
     > test: test it
     x test 0s (agent's word): built
     2 of 2 nodes done (2 agent's word)
+    report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -221,6 +223,7 @@ fn in_progress_with_a_dead_runner() {
     > test: test it
     x test 0s (agent's word): built
     2 of 2 nodes done (1 changed, 1 agent's word)
+    report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -263,6 +266,7 @@ fn interrupted_by_a_signal() {
     > test: test it
     x test 0s (1 file changed): built
     2 of 2 nodes done (2 changed)
+    report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -301,7 +305,7 @@ fn paused_by_a_person() {
         );
         (scratch, None)
     };
-    insta::assert_snapshot!(typed_in(paused), @r"
+    insta::assert_snapshot!(typed_in(paused), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` is paused (paused by Ada) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
@@ -340,7 +344,7 @@ fn paused_by_a_pause_file() {
         );
         made
     };
-    insta::assert_snapshot!(typed_in(paused), @r"
+    insta::assert_snapshot!(typed_in(paused), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     error: run `2026-01-15_demo` is paused (PAUSE file detected) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
@@ -386,6 +390,7 @@ fn paused_by_a_limit() {
     > test: test it
     x test 0s (agent's word): built
     2 of 2 nodes done (2 agent's word)
+    report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
     [exit 0]
     PROGRESS.yaml: completed
@@ -521,6 +526,7 @@ fn completed() {
     insta::assert_snapshot!(typed_in(done), @r"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     2 of 2 nodes done (2 agent's word)
+    report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is already finished
     [exit 0]
     PROGRESS.yaml: completed

@@ -66,6 +66,9 @@ pub struct Account {
     /// Where its work is; none of a run that is worked on in place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<WorkPlace>,
+    /// The file with the report that was made when the invocation ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
 }
 
 crate::name_schema!(Account, "piton.account/1");
@@ -142,6 +145,7 @@ impl Account {
             work_s: 0,
             spend: row.spent.spend.clone().without_cached_input(),
             place: None,
+            report: None,
         };
         let mut causes = BlockingCauses::default();
         for item in tables.tree(run) {

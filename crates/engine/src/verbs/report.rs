@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jiff::tz::TimeZone;
@@ -377,8 +377,7 @@ pub fn store_report(
     html: &str,
 ) -> Result<String, Failure> {
     let project = Project::find(world, &search_folder(world, plan));
-    let folder = project.home.join(FOLDER);
-    let file = folder.join(format!("{}.html", sanitize_file_name(run)));
+    let (folder, file) = place_of_report(&project, run);
     let write = || {
         create_private_folder(&folder)?;
         write_own_file(&file, html.as_bytes())?;
@@ -386,6 +385,21 @@ pub fn store_report(
     };
     write().map_err(|error| unwritable_file(&file, error))?;
     Ok(project.relative_path(&file))
+}
+
+/// The path of the report that was stored for a run, if it is still there.
+#[must_use]
+pub fn stored_report(world: &World, plan: Option<&str>, run: &str) -> Option<String> {
+    let project = Project::find(world, &search_folder(world, plan));
+    let (_, file) = place_of_report(&project, run);
+    file.is_file().then(|| project.relative_path(&file))
+}
+
+/// The folder of reports, and the file of the report of a run.
+fn place_of_report(project: &Project, run: &str) -> (PathBuf, PathBuf) {
+    let folder = project.home.join(FOLDER);
+    let file = folder.join(format!("{}.html", sanitize_file_name(run)));
+    (folder, file)
 }
 
 /// Removes the oldest reports of a folder beyond `stored_max`.
