@@ -1,5 +1,7 @@
 //! `piton report`: what came of a night, in one file.
 
+mod browser;
+
 use serde_json::{Value, json};
 
 use crate::harness::{RUN, Said, Scratch};
