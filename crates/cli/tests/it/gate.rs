@@ -111,3 +111,42 @@ fn a_signal_ends_the_check_with_all_that_it_started() {
     assert!(began.elapsed() < Duration::from_secs(30));
     assert!(!crate::harness::is_alive(scratch.read("child").trim()));
 }
+
+#[test]
+fn a_check_that_takes_too_long_is_ended_and_has_failed() {
+    let scratch = Scratch::new();
+    scratch.sprint(
+        "  - id: build\n    prompt: build it\n    gate:\n      script: 'echo begun; [ ! -e slow ] || sleep 77'\n      timeout: 1\n      on-fail: {prompt: mend it}\n",
+    );
+    scratch.agent("true");
+    assert_eq!(scratch.run(&[]).exit, 0);
+    scratch.write("slow", "");
+    let result = scratch.json(&["gate", "build"]);
+    assert_eq!(result["passed"], false, "{result}");
+    let check = &result["checks"][0];
+    assert_eq!(check["exit"], -1, "{result}");
+    let error = "it ran longer than 1 s and was stopped";
+    assert_eq!(check["error"], error, "{result}");
+    assert_eq!(check["output"]["head"][0], "begun", "{result}");
+}
+
+#[test]
+fn an_item_without_a_check_has_to_pass_that_of_its_run() {
+    let scratch = Scratch::new();
+    scratch.write(
+        ".piton/config.toml",
+        "[claims]\nword = \"check\"\ncheck = \"test -e ok\"\n",
+    );
+    scratch.sprint("  - id: build\n    prompt: build it\n");
+    scratch.agent("touch ok");
+    scratch.run(&[]);
+    assert_eq!(scratch.piton(&["gate", "build"]).exit, 0);
+    std::fs::remove_file(scratch.file("ok")).expect("it is removed");
+    let said = scratch.piton(&["gate", "build"]);
+    assert_eq!(said.exit, 1, "{}{}", said.out, said.err);
+    assert!(
+        said.out.contains("`test -e ok` failed: exit status 1"),
+        "{}",
+        said.out
+    );
+}

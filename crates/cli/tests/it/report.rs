@@ -4,7 +4,7 @@ mod browser;
 
 use serde_json::{Value, json};
 
-use crate::harness::{RUN, Said, Scratch};
+use crate::harness::{RUN, Running, Said, Scratch};
 
 /// Of 40 items, 20 are done by their checks, 5 fail, 3 ask a person, and 12 wait for one of
 /// these three. Some titles are no friends of what shows them.
@@ -367,4 +367,24 @@ fn a_report_that_cannot_be_stored_changes_nothing_of_the_run() {
     assert!(said.err.contains("run `prd` is done"), "{}", said.err);
     let mine = std::fs::read_to_string(scratch.home().join("reports"));
     assert_eq!(mine.ok().as_deref(), Some("mine"));
+}
+
+#[test]
+fn a_run_at_work_is_reported_as_of_this_moment() {
+    let scratch = one_story();
+    scratch.agent("cat >/dev/null; touch began; while [ ! -e go ]; do sleep 0.02; done");
+    let running = Running::start(scratch.command(RUN_LIST));
+    scratch.until("the agent works", || scratch.has("began"));
+    let report = scratch.json(&["report"]);
+    assert_eq!(report["runs"][0]["live"], true, "{report}");
+    let next = "piton status prd --watch";
+    assert_eq!(report["next"][0], next, "{report}");
+    let said = scratch.piton(&["report"]);
+    assert!(
+        done(&said).contains("**is at work, so this is how it stands now**"),
+        "{}",
+        said.out
+    );
+    scratch.write("go", "");
+    running.end();
 }
