@@ -308,7 +308,10 @@ fn a_report_goes_into_a_file_that_is_new() {
 
 /// A list of one story that is done at once.
 fn one_story() -> Scratch {
-    let scratch = Scratch::new();
+    with_one_story(Scratch::new())
+}
+
+fn with_one_story(scratch: Scratch) -> Scratch {
     scratch.agent(
         "cat >/dev/null; echo x >>made; echo '{\"status\":\"completed\",\"summary\":\"did it\"}'",
     );
@@ -387,4 +390,24 @@ fn a_run_at_work_is_reported_as_of_this_moment() {
     );
     scratch.write("go", "");
     running.end();
+}
+
+#[test]
+fn reports_go_through_no_link_and_remove_nothing_behind_one() {
+    let scratch = with_one_story(Scratch::outside_git());
+    scratch.piton(&["add", "first"]);
+    for number in 0..30 {
+        scratch.write(&format!("site/{number}.html"), "mine");
+    }
+    std::os::unix::fs::symlink("../site", scratch.home().join("reports")).expect("a link");
+    let said = scratch.piton(RUN_LIST);
+    done(&said);
+    let count = std::fs::read_dir(scratch.file("site")).expect("it is there");
+    assert_eq!(count.count(), 30, "{}", said.err);
+    assert!(!scratch.has("site/prd.html"));
+    assert!(
+        said.err.contains("the report of the run was not made"),
+        "{}",
+        said.err
+    );
 }

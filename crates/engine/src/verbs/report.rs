@@ -380,6 +380,10 @@ pub fn store_report(
     let (folder, file) = place_of_report(&project, run);
     let write = || {
         create_private_folder(&folder)?;
+        // Behind a link are files of others.
+        if !fs::symlink_metadata(&folder)?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         write_own_file(&file, html.as_bytes())?;
         remove_oldest(&folder, STORED_MAX)
     };
