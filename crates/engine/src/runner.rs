@@ -253,7 +253,6 @@ fn open_runner<'s, 'w>(
         stop_reason: None,
         lanes,
         fault: None,
-        unreadable_outputs: BTreeMap::new(),
         prompts: PromptSource {
             templates,
             role_texts,
@@ -300,6 +299,7 @@ fn open_runner<'s, 'w>(
             artifacts_before: BTreeMap::new(),
             agents_time: true,
             checked_in_lane: None,
+            unreadable_outputs: BTreeMap::new(),
         },
         joining: JoiningLocks {
             beside,

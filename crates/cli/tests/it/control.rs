@@ -292,8 +292,11 @@ fn json_names_an_item_in_one_form() {
             serde_json::Value::Array(values) => {
                 values.iter().for_each(|value| collect(value, field, found));
             }
-            serde_json::Value::String(text) if FIELDS.contains(&field) => found.push(text.clone()),
-            _ => {}
+            serde_json::Value::String(text) => {
+                found.extend(FIELDS.contains(&field).then(|| text.clone()));
+            }
+            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
+            }
         }
     }
     let scratch = Scratch::new();

@@ -444,7 +444,7 @@ impl Runner<'_, '_> {
         };
         let (mut report, text) = match read {
             Ok(read) => {
-                self.unreadable_outputs.remove(node);
+                self.work.unreadable_outputs.remove(node);
                 read
             }
             Err(error) => {
@@ -470,13 +470,17 @@ impl Runner<'_, '_> {
         error: &io::Error,
         report: &mut Report,
     ) {
-        let times = self.unreadable_outputs.entry(node.clone()).or_default();
+        let times = self
+            .work
+            .unreadable_outputs
+            .entry(node.clone())
+            .or_default();
         *times += 1;
         if *times < BROKEN_OFF_MAX {
             return;
         }
         let reason = format!("piton cannot read what the agent printed, {times} times in a row");
-        self.unreadable_outputs.remove(node);
+        self.work.unreadable_outputs.remove(node);
         let file = output.display();
         let details = format!(
             "{file}: {error}. See that the disk is well and that the agent leaves its file there; nothing was counted against the item"

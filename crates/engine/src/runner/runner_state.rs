@@ -190,6 +190,8 @@ pub(super) struct WorkState {
     pub(super) agents_time: bool,
     /// The merge whose tree is that on which the check of its item passed.
     pub(super) checked_in_lane: Option<String>,
+    /// How often in a row the output of an item's agents could not be read.
+    pub(super) unreadable_outputs: BTreeMap<Node, u32>,
 }
 
 /// The locks of a runner that has joined another one.
@@ -218,8 +220,6 @@ pub(super) struct Runner<'s, 'w> {
     pub(super) lanes: Option<RunLanes>,
     /// Why a lane or a merge cannot be made.
     pub(super) fault: Option<Failure>,
-    /// How often in a row the output of an item's agents could not be read.
-    pub(super) unreadable_outputs: BTreeMap<Node, u32>,
     pub(super) prompts: PromptSource,
     pub(super) files: RunnerFiles,
     pub(super) threads: RunnerThreads,
