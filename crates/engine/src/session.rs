@@ -609,7 +609,7 @@ fn trace_commit(committed: &Result<CommitOutcome, CommitError>) {
 fn warn_of_jump(world: &World, jump: &ClockJump) {
     let (clock, event) = (world.local_time(jump.clock), world.local_time(jump.event));
     world.warn(format!(
-        "the clock of this machine shows {clock}, and an event of the journal is from {event}: the clock jumped. What is recorded from now on has the time of the clock; see `date` whether that is right"
+        "the clock of this machine shows {clock}, and an event of the journal is from {event}: the clock jumped. What is recorded from now on has the time of the clock: see that `date` is right"
     ));
 }
 

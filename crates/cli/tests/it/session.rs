@@ -121,7 +121,7 @@ mod files {
 
     /// A project in which somebody is asked about a file.
     fn asked() -> Scratch {
-        let scratch = Scratch::new().with_fixed_clock();
+        let scratch = Scratch::new();
         scratch.piton(&["log", "session_started"]);
         scratch.commit(&Command::AskAboutFile {
             run: RunId::PROJECT,
