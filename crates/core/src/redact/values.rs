@@ -386,9 +386,15 @@ fn is_plain(value: &str) -> bool {
         || (value.is_ascii() && value.len() > 1 && is_path())
 }
 
-/// Whether a value is the version of a package: `v7.3.1`.
+/// Whether a value is the version of a package: `v7.3.1`, `1.2.3-beta.4`.
 fn is_version(value: &str) -> bool {
-    let number = value.split('-').next().unwrap_or(value);
+    /// The longest word of a version before its release: `snapshot`.
+    const RELEASE_CHARS_MAX: usize = 8;
+    let (number, release) = value.split_once('-').unwrap_or((value, ""));
+    let word = release.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if word.len() > RELEASE_CHARS_MAX || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return false;
+    }
     let number = number.strip_prefix('v').unwrap_or(number);
     number.matches('.').count() > 1
         && number
