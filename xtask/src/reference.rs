@@ -91,13 +91,13 @@ fn commands(root: &Path, piton: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// The names below `Commands:` in a help text.
+/// The names of the commands in a help text: they stand, under one heading or
+/// several, between the usage and the arguments and options.
 fn subcommands(help: &str) -> Vec<String> {
     let listed = help
         .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| !line.trim().is_empty());
+        .skip_while(|line| !line.starts_with("Usage:"))
+        .take_while(|line| *line != "Arguments:" && *line != "Options:");
     // A name stands two columns in; what is said of it may go on further in.
     listed
         .filter_map(|line| line.strip_prefix("  "))
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn commands_are_found_in_a_help_text() {
-        let help = "What it is.\n\nUsage: piton <COMMAND>\n\nCommands:\n  run     Work\n          and more\n  status  Look\n  help    Print\n\nOptions:\n  -h, --help\n";
+        let help = "What it is.\n\nUsage: piton <COMMAND>\n\nRun:\n  run     Work\n          and more\n\nMore:\n  status  Look\n  help    Print\n\nOptions:\n  -h, --help\n";
         assert_eq!(subcommands(help), ["run", "status"]);
     }
 }

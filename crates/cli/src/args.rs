@@ -6,10 +6,10 @@ pub(crate) mod position;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 pub(crate) use self::deferred::Deferred;
-use crate::commands::CliCommand;
+use crate::commands::{CliCommand, help_template};
 
 /// Durable state, memory and control underneath autonomous coding agents.
 ///
@@ -25,6 +25,13 @@ pub(crate) struct Args {
     pub(crate) debug_log: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: CliCommand,
+}
+
+/// The command line as clap parses it.
+pub(crate) fn describe_command_line() -> clap::Command {
+    let described = Args::command();
+    let template = help_template(described.get_styles());
+    described.help_template(template)
 }
 
 /// Whether what was typed asks for JSON, even where it is not understood.

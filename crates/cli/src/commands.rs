@@ -41,6 +41,7 @@ mod transcript;
 mod trust;
 
 use clap::Subcommand;
+use clap::builder::Styles;
 use piton_engine::caller::{self, Permission};
 use piton_engine::{CommandExit, Failure, World};
 
@@ -48,37 +49,41 @@ use crate::args::Deferred;
 use crate::invocation::{Invocation, TypedCommand};
 use crate::output::CliOutput;
 
-/// The commands, in the order in which `piton --help` lists them.
+/// The commands, by the headings and in the order in which `piton --help` lists them.
 macro_rules! commands {
-    ($($name:ident($module:ident::$args:ident),)*) => {
+    ($($heading:literal: { $($name:ident($module:ident::$args:ident),)* })*) => {
+        const HEADINGS: &[(&str, &[(&str, &str)])] = &[
+            $(($heading, &[$((stringify!($name), <$module::$args as TypedCommand>::ABOUT),)*]),)*
+        ];
+
         #[derive(Debug, Subcommand)]
         pub(crate) enum CliCommand {
-            $(
+            $($(
                 #[command(
                     about = <$module::$args as TypedCommand>::ABOUT,
                     after_help = <$module::$args as TypedCommand>::AFTER_HELP
                 )]
                 $name(Deferred<Box<$module::$args>>),
-            )*
+            )*)*
         }
 
         impl CliCommand {
             fn permission(&self) -> Permission {
                 match self {
-                    $(Self::$name(Deferred(typed)) => typed.permission(),)*
+                    $($(Self::$name(Deferred(typed)) => typed.permission(),)*)*
                 }
             }
 
             /// Whether it looks at the project, and so at its configuration.
             pub(crate) fn needs_config(&self) -> bool {
                 match self {
-                    $(Self::$name(Deferred(typed)) => typed.needs_config(),)*
+                    $($(Self::$name(Deferred(typed)) => typed.needs_config(),)*)*
                 }
             }
 
             fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
                 match self {
-                    $(Self::$name(Deferred(typed)) => typed.run(call),)*
+                    $($(Self::$name(Deferred(typed)) => typed.run(call),)*)*
                 }
             }
         }
@@ -86,44 +91,72 @@ macro_rules! commands {
 }
 
 commands! {
-    Init(init::InitArgs),
-    Add(add::AddArgs),
-    List(list::ListArgs),
-    Run(run::RunArgs),
-    Status(status::StatusArgs),
-    Show(show::ShowArgs),
-    Transcript(transcript::TranscriptArgs),
-    Next(next::NextArgs),
-    Report(report::ReportArgs),
-    Gate(gate::GateArgs),
-    Inbox(inbox::InboxArgs),
-    Decide(decide::DecideArgs),
-    Done(done::DoneArgs),
-    Skip(skip::SkipArgs),
-    Reopen(reopen::ReopenArgs),
-    Pause(pause::PauseArgs),
-    Resume(resume::ResumeArgs),
-    Stop(stop::StopArgs),
-    Land(land::LandArgs),
-    Plan(plan::PlanArgs),
-    Log(log::LogArgs),
-    Session(session::SessionArgs),
-    Record(record::RecordArgs),
-    Recent(recent::RecentArgs),
-    Prepare(prepare::PrepareArgs),
-    Recover(recover::RecoverArgs),
-    Recall(recall::RecallArgs),
-    Learn(learn::LearnArgs),
-    Issue(issue::IssueArgs),
-    Files(files::FilesArgs),
-    Journal(journal::JournalArgs),
-    Store(store::StoreArgs),
-    Hook(hook::HookArgs),
-    Mcp(mcp::McpArgs),
-    Trust(trust::TrustArgs),
-    Untrust(trust::UntrustArgs),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
+    "Plan": {
+        Init(init::InitArgs),
+        Add(add::AddArgs),
+        List(list::ListArgs),
+        Show(show::ShowArgs),
+        Next(next::NextArgs),
+        Done(done::DoneArgs),
+        Skip(skip::SkipArgs),
+        Reopen(reopen::ReopenArgs),
+        Plan(plan::PlanArgs),
+        Issue(issue::IssueArgs),
+    }
+    "Run": {
+        Run(run::RunArgs),
+        Status(status::StatusArgs),
+        Report(report::ReportArgs),
+        Log(log::LogArgs),
+        Transcript(transcript::TranscriptArgs),
+        Gate(gate::GateArgs),
+        Pause(pause::PauseArgs),
+        Resume(resume::ResumeArgs),
+        Stop(stop::StopArgs),
+        Land(land::LandArgs),
+    }
+    "People": {
+        Inbox(inbox::InboxArgs),
+        Decide(decide::DecideArgs),
+        Trust(trust::TrustArgs),
+        Untrust(trust::UntrustArgs),
+    }
+    "Memory": {
+        Recall(recall::RecallArgs),
+        Learn(learn::LearnArgs),
+        Prepare(prepare::PrepareArgs),
+        Recent(recent::RecentArgs),
+        Record(record::RecordArgs),
+        Recover(recover::RecoverArgs),
+        Session(session::SessionArgs),
+    }
+    "Files": {
+        Files(files::FilesArgs),
+    }
+    "Upkeep": {
+        Journal(journal::JournalArgs),
+        Store(store::StoreArgs),
+        Hook(hook::HookArgs),
+        Mcp(mcp::McpArgs),
+        Completions(completions::CompletionsArgs),
+        Man(man::ManArgs),
+    }
+}
+
+/// The help of `piton` itself, which lists the commands by what they are for:
+/// clap knows one heading for all commands.
+pub(crate) fn help_template(styles: &Styles) -> String {
+    let header = styles.get_header();
+    let literal = styles.get_literal();
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (heading, commands) in HEADINGS {
+        text.push_str(&format!("\n{header}{heading}:{header:#}\n"));
+        for (name, about) in *commands {
+            let name = name.to_ascii_lowercase();
+            text.push_str(&format!("  {literal}{name:<11}{literal:#}  {about}\n"));
+        }
+    }
+    text + &format!("\n{header}Options:{header:#}\n{{options}}{{after-help}}")
 }
 
 /// Calls the verb that was typed, if its caller may.

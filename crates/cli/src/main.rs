@@ -14,7 +14,7 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::FromArgMatches as _;
 use piton_engine::config::Config;
 use piton_engine::process::survive_file_size_limit;
 use piton_engine::project::Project;
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 /// The command line. What describes it lives as long as the process: to take it
 /// apart costs a short command as much as half of making it.
 fn parse_args() -> Result<Args, clap::Error> {
-    let described = Box::leak(Box::new(Args::command()));
+    let described = Box::leak(Box::new(args::describe_command_line()));
     let mut found = described.try_get_matches_from_mut(std::env::args_os())?;
     Args::from_arg_matches_mut(&mut found).map_err(|error| error.format(described))
 }
@@ -82,7 +82,7 @@ fn run_with_config(
     if let Some(path) = &args.debug_log {
         logging::log_to_file(world, path)?;
     }
-    let exit = commands::run_command(world, args.command, output, Args::command)?;
+    let exit = commands::run_command(world, args.command, output, args::describe_command_line)?;
     tracing::info!(exit = exit as i32, "piton ends");
     Ok(exit)
 }

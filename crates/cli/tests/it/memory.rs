@@ -518,10 +518,9 @@ mod help {
             let commands = said
                 .out
                 .lines()
-                .skip_while(|line| *line != "Commands:")
-                .skip(1)
-                .take_while(|line| line.starts_with("  "))
-                .filter(|line| !line.starts_with("   "));
+                .skip_while(|line| !line.starts_with("Usage:"))
+                .take_while(|line| *line != "Arguments:" && *line != "Options:")
+                .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
             for name in commands
                 .filter_map(|line| line.split_whitespace().next())
                 .filter(|name| *name != "help")
