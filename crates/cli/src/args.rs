@@ -27,7 +27,7 @@ pub(crate) struct Args {
     pub(crate) command: CliCommand,
 }
 
-/// The command line as clap parses it.
+/// The command line with the help of `piton` itself, which clap alone cannot group.
 pub(crate) fn describe_command_line() -> clap::Command {
     let described = Args::command();
     let template = help_template(described.get_styles());

@@ -14,7 +14,8 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use piton_engine::config::Config;
 use piton_engine::process::survive_file_size_limit;
 use piton_engine::project::Project;
@@ -62,9 +63,23 @@ fn main() -> ExitCode {
 /// The command line. What describes it lives as long as the process: to take it
 /// apart costs a short command as much as half of making it.
 fn parse_args() -> Result<Args, clap::Error> {
-    let described = Box::leak(Box::new(args::describe_command_line()));
-    let mut found = described.try_get_matches_from_mut(std::env::args_os())?;
+    let described = Box::leak(Box::new(Args::command()));
+    let mut found = described
+        .try_get_matches_from_mut(std::env::args_os())
+        .map_err(describe_help)?;
     Args::from_arg_matches_mut(&mut found).map_err(|error| error.format(described))
+}
+
+/// Help as the whole command line describes it: only who asks for it pays for that.
+fn describe_help(error: clap::Error) -> clap::Error {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let typed = std::env::args_os();
+            let described = args::describe_command_line().try_get_matches_from(typed);
+            described.err().unwrap_or(error)
+        }
+        _ => error,
+    }
 }
 
 fn run_with_config(

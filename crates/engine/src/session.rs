@@ -10,6 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use piton_core::checkout::Checkout;
 use piton_core::name::NameRange;
+use piton_core::redact::Redactor;
 use piton_core::{
     CallerFacts, Command, CommandId, DecisionRow, HolderLiveness, Need, Node, Rows, RunId, RunRow,
 };
@@ -63,8 +64,13 @@ pub fn store_options(world: &World, access: StoreAccess) -> StoreOptions {
         Some(time) => Arc::new(FixedClock(time)),
         None => Arc::new(SystemClock),
     };
+    let redactor = match access {
+        StoreAccess::ReadWrite => world.redactor(),
+        // Nothing is stored, and to know the values of all variables costs a short command.
+        StoreAccess::ReadOnly | StoreAccess::JournalOnly => Redactor::rules_only(),
+    };
     StoreOptions {
-        redactor: world.redactor(),
+        redactor,
         clock,
         access,
         wait: WriterWait::default(),

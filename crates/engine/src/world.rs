@@ -29,7 +29,7 @@ const TEST_CLOCK: &str = "PITON_TEST_CLOCK";
 #[derive(Clone, Debug)]
 pub struct World {
     /// The environment, as far as it is text.
-    pub env: BTreeMap<String, String>,
+    pub env: Arc<BTreeMap<String, String>>,
     /// The folder that the process was started in.
     pub cwd: PathBuf,
     /// What agents find in their environment beside this, by the configuration.
@@ -66,7 +66,7 @@ impl World {
         let fixed = env.get(TEST_CLOCK).and_then(|text| text.parse().ok());
         Ok(Self {
             cwd: std::env::current_dir()?,
-            env,
+            env: Arc::new(env),
             given: Vec::new(),
             begun: std::time::Instant::now(),
             zone: TimeZone::system(),

@@ -130,6 +130,8 @@ fn include_path(file: &Path, home: Option<&Path>, path: &str) -> Option<PathBuf>
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     /// A folder with these files, and the world of a process in `cwd` below it.
@@ -145,11 +147,9 @@ mod tests {
         let mut world = World::from_environment().expect("there is a present folder");
         world.cwd = root.join(cwd);
         let home = root.join("home").to_string_lossy().into_owned();
-        world.env.clear();
-        world.env.insert("HOME".to_owned(), home);
-        world
-            .env
-            .insert("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned());
+        Arc::make_mut(&mut world.env).clear();
+        Arc::make_mut(&mut world.env).insert("HOME".to_owned(), home);
+        Arc::make_mut(&mut world.env).insert("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned());
         (folder, world)
     }
 
@@ -226,21 +226,15 @@ mod tests {
         let (folder, mut world) = world("yard", &[HEAD, OWN, HOME, other]);
         let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         world.cwd = folder.path().join("home");
-        world
-            .env
-            .insert("GIT_CONFIG_GLOBAL".to_owned(), path("other"));
+        Arc::make_mut(&mut world.env).insert("GIT_CONFIG_GLOBAL".to_owned(), path("other"));
         assert_eq!(user_name(&world).as_deref(), Some("Other"));
-        world.env.insert("GIT_DIR".to_owned(), path("yard/.git"));
+        Arc::make_mut(&mut world.env).insert("GIT_DIR".to_owned(), path("yard/.git"));
         assert_eq!(user_name(&world).as_deref(), Some("Yard"));
-        world.env.remove("GIT_DIR");
-        world
-            .env
-            .insert("GIT_CONFIG_GLOBAL".to_owned(), String::new());
+        Arc::make_mut(&mut world.env).remove("GIT_DIR");
+        Arc::make_mut(&mut world.env).insert("GIT_CONFIG_GLOBAL".to_owned(), String::new());
         assert_eq!(user_name(&world), None);
-        world.env.remove("GIT_CONFIG_NOSYSTEM");
-        world
-            .env
-            .insert("GIT_CONFIG_SYSTEM".to_owned(), path("other"));
+        Arc::make_mut(&mut world.env).remove("GIT_CONFIG_NOSYSTEM");
+        Arc::make_mut(&mut world.env).insert("GIT_CONFIG_SYSTEM".to_owned(), path("other"));
         assert_eq!(user_name(&world).as_deref(), Some("Other"));
     }
 

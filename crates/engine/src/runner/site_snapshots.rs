@@ -279,7 +279,7 @@ impl Runner<'_, '_> {
         let (config, agent) = (&self.job.config, &self.job.agent);
         let all = &self.session.world.env;
         let mut env = match config.environment_for_agent(agent, all) {
-            InheritedEnvironment::Everything => all.clone(),
+            InheritedEnvironment::Everything => all.as_ref().clone(),
             InheritedEnvironment::Only(inherited) => inherited,
         };
         if let Some(item) = self.lp.tables().item(self.row.id, node) {
