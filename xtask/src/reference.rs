@@ -1,7 +1,8 @@
 //! Documents that are made from the program itself.
 //!
 //! `docs/cli.md` is what `--help` says, of every command; `docs/mcp.md` is what
-//! `piton mcp` lists; the index of failures is made from the table of codes and the first sentence of each page.
+//! `piton mcp` lists; the index of failures is made from the table of codes and the first sentence of each page;
+//! the table of contents ends with every page of the folders that only grow.
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +13,16 @@ use crate::{program, tools};
 /// Written by this and by nobody else.
 const NOTE: &str =
     "<!-- Written by `cargo xtask docs`; change the program, or the pages, instead. -->";
+
+const SUMMARY: &str = "docs/SUMMARY.md";
+/// What people wrote of the table of contents ends with this.
+const SUMMARY_MARK: &str = "<!-- What follows is written by `cargo xtask docs`. -->\n";
+/// Each folder whose pages are all listed: its heading, and the page that stands for it.
+const FOLDERS: [(&str, &str, Option<&str>); 3] = [
+    ("formats", "Formats", None),
+    ("errors", "Failures", Some("errors/README.md")),
+    ("design", "Design notes", None),
+];
 
 /// Writes every generated document.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
@@ -59,12 +70,52 @@ fn documents(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
         ("docs/cli.md", commands(root, &piton)?),
         ("docs/mcp.md", tools::page(root, &piton, NOTE)?),
         ("docs/errors/README.md", failures(root)?),
+        (SUMMARY, summary(root)?),
     ])
+}
+
+/// The table of contents of the guide: a book has the pages that are listed here, and a
+/// link to any other one leads nowhere.
+fn summary(root: &Path) -> Result<String, String> {
+    let present = fs::read_to_string(root.join(SUMMARY))
+        .map_err(|error| format!("cannot read {SUMMARY}: {error}"))?;
+    let (written, _) = present
+        .split_once(SUMMARY_MARK)
+        .ok_or_else(|| format!("{SUMMARY} lacks the line {SUMMARY_MARK}"))?;
+    let mut text = format!("{written}{SUMMARY_MARK}");
+    for (folder, heading, page) in FOLDERS {
+        text.push_str(&format!("\n- [{heading}]({})\n", page.unwrap_or_default()));
+        for (path, title) in titles(root, folder)? {
+            if Some(path.as_str()) != page {
+                text.push_str(&format!("  - [{title}]({path})\n"));
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// The pages of a folder of `docs`, by name, with their first headings.
+fn titles(root: &Path, folder: &str) -> Result<Vec<(String, String)>, String> {
+    let cannot = |error: std::io::Error| format!("cannot read docs/{folder}: {error}");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root.join("docs").join(folder)).map_err(cannot)? {
+        let entry = entry.map_err(cannot)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.ends_with(".md") {
+            continue;
+        }
+        let text = fs::read_to_string(entry.path()).map_err(cannot)?;
+        let title = text.lines().find_map(|line| line.strip_prefix("# "));
+        let title = title.ok_or_else(|| format!("docs/{folder}/{name} has no heading"))?;
+        found.push((format!("{folder}/{name}"), title.trim().to_owned()));
+    }
+    found.sort();
+    Ok(found)
 }
 
 fn commands(root: &Path, piton: &str) -> Result<String, String> {
     let mut text = format!(
-        "# Commands\n\n{NOTE}\n\nData goes to stdout, everything else to stderr. The [README](../README.md#exit-status) lists the exit statuses, and the [guide](guide/getting-started.md) shows how to use the commands.\n"
+        "# Commands\n\n{NOTE}\n\nData goes to stdout, everything else to stderr. The guide lists the [exit statuses](guide/reading.md#exit-status) and shows [how to begin](guide/getting-started.md).\n"
     );
     let mut left = vec![Vec::new()];
     while let Some(path) = left.pop() {

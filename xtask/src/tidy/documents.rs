@@ -10,6 +10,8 @@ use crate::tree::Text;
 
 /// Where the codes of failures stand.
 pub(crate) const CODES: &str = "crates/engine/src/failure.rs";
+/// The table of contents of the guide.
+const CONTENTS: &str = "docs/SUMMARY.md";
 /// Where their pages are.
 pub(crate) const PAGES: &str = "docs/errors";
 
@@ -26,7 +28,26 @@ pub(super) fn check(root: &Path, files: &[Text]) -> Vec<Finding> {
     }
     findings.extend(pages(files));
     findings.extend(claims(files));
+    findings.extend(unlisted(files));
     findings
+}
+
+/// Pages that the table of contents does not list: the book would not have them.
+fn unlisted(files: &[Text]) -> Vec<Finding> {
+    let Some(contents) = file(files, CONTENTS) else {
+        return Vec::new();
+    };
+    let listed: BTreeSet<String> = targets(&contents.text)
+        .into_iter()
+        .map(|(_, link)| resolve(CONTENTS, link))
+        .collect();
+    let is_page = |file: &&Text| file.path.starts_with("docs/") && file.has_ending("md");
+    files
+        .iter()
+        .filter(is_page)
+        .filter(|page| page.path != CONTENTS && !listed.contains(&page.path))
+        .map(|page| Finding::at(page, 0, format!("{CONTENTS} does not list it")))
+        .collect()
 }
 
 /// Tests that are named as what holds an invariant, and are not there.
@@ -260,6 +281,23 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_that_is_not_listed_is_found() {
+        let page = |path: &str, text: &str| Text {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        let files = [
+            page(CONTENTS, "- [Trust](guide/trust.md)\n"),
+            page("docs/guide/trust.md", "# Trust\n"),
+            page("docs/guide/new.md", "# New\n"),
+            page("README.md", "# piton\n"),
+        ];
+        let found: Vec<String> = unlisted(&files).iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("docs/guide/new.md"), "{found:?}");
+    }
 
     #[test]
     fn links_in_code_are_not_links() {
