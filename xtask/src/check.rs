@@ -51,6 +51,7 @@ pub(crate) fn everything(root: &Path) -> Result<(), String> {
     }
     book.stage("tidy", || tidy::tidy(root));
     book.stage("docs", || reference::compare(root));
+    guide(root, &mut book);
     supply_chain(root, &cargo, &mut book);
     book.stage("doc tests", || {
         run(root, &cargo, &["test", "--quiet", "--workspace", "--doc"])
@@ -80,6 +81,15 @@ fn supply_chain(root: &Path, cargo: &str, book: &mut Book) {
         book.stage("advisories", || run(root, cargo, &check));
     } else {
         book.skip("the database of advisories is not there; `cargo deny fetch` gets it");
+    }
+}
+
+/// The guide as a book, where mdbook is there.
+fn guide(root: &Path, book: &mut Book) {
+    if works(root, "mdbook", &["--version"]) {
+        book.stage("the guide as a book", || crate::book::build(root));
+    } else {
+        book.skip("mdbook is not installed: whether the links of the book lead somewhere");
     }
 }
 

@@ -17,7 +17,7 @@ use crate::tree;
 
 use self::finding::Finding;
 
-pub(crate) use self::documents::{CODES, PAGES, codes, first_sentence, number};
+pub(crate) use self::documents::{CODES, PAGES, codes, first_sentence, number, resolve, targets};
 
 /// Compares everything; what is wrong goes to stderr.
 pub(crate) fn tidy(root: &Path) -> Result<(), String> {

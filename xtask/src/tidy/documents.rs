@@ -101,7 +101,7 @@ fn links(root: &Path, page: &Text, files: &[Text]) -> Vec<Finding> {
 }
 
 /// What stands between `](` and `)`, outside of code.
-fn targets(text: &str) -> Vec<(usize, &str)> {
+pub(crate) fn targets(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut fenced = false;
     let mut offset = 0;
@@ -127,7 +127,7 @@ fn targets(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// A path as seen from the folder of another one.
-fn resolve(page: &str, path: &str) -> String {
+pub(crate) fn resolve(page: &str, path: &str) -> String {
     let mut names: Vec<&str> = page.split('/').collect();
     names.pop();
     for name in path.split('/') {
