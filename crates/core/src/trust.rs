@@ -41,6 +41,8 @@ words! {
         Check = "check",
         /// An agent is started with it after each item.
         Hook = "hook",
+        /// It opens the journal to a group of users.
+        StoreGroup = "store-group",
     }
 }
 

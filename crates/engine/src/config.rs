@@ -9,6 +9,7 @@ pub mod repositories;
 mod requests;
 mod roles;
 mod store;
+pub(crate) mod store_access;
 pub mod trust;
 mod workspace;
 

@@ -8,6 +8,9 @@ pub use piton_store::failpoint::point;
 
 /// Every failpoint of this crate, in the order in which a run comes to them.
 pub const POINTS: &[&str] = &[
+    // The home is opened to a group, or closed again.
+    "access.files-opened",
+    "access.files-closed",
     // What is there is kept, and the run is planned.
     "project.home-made",
     "run.copy-made",

@@ -44,6 +44,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use piton_store::group_access::share_with_group;
+
 use crate::failpoint;
 
 pub use self::ancestors::{Ancestor, list_ancestors};
@@ -248,6 +250,7 @@ impl<'a> OutputFile<'a> {
                 path: path.to_owned(),
                 source,
             })?;
+        share_with_group(path);
         Ok(OutputFile {
             path,
             file,

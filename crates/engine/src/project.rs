@@ -10,13 +10,14 @@ pub(crate) mod relocation;
 
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use piton_store::{StoreAddress, StoreFault};
 
 use self::inside::{
-    HOME, OutsideLink, resolve_below, resolve_named_within, resolve_within, write_own_file,
+    HOME, OutsideLink, PRIVATE_FOLDER, resolve_below, resolve_named_within, resolve_within,
+    write_own_file,
 };
 use crate::failpoint;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
@@ -29,10 +30,6 @@ const GIT_HOME: &str = "piton";
 
 /// The file of the journal in the home.
 pub(crate) const JOURNAL: &str = "journal.db";
-
-/// The mode of the home, and what of a mode is for other users.
-const PRIVATE_FOLDER: u32 = 0o700;
-const OTHERS: u32 = 0o077;
 
 /// What git may never see of it.
 const IGNORE: &str = "*\n!config.toml\n";
@@ -182,7 +179,6 @@ impl Project {
             relocation::set_note_aside(&self.home).map_err(fault)?;
             write_ignore_file(&self.home).map_err(fault)?;
         }
-        self.close_home();
         Ok(fresh)
     }
 
@@ -199,24 +195,6 @@ impl Project {
         self.resolve_inside(&folder)?;
         create_private_folder(&folder)?;
         write_ignore_file(&folder)
-    }
-
-    /// Closes the home to other users where it is open to them: older versions left that
-    /// to the umask. Files are looked at only then, and lanes have modes of their own.
-    pub fn close_home(&self) {
-        let is_open = || {
-            let found = fs::metadata(&self.home);
-            found.is_ok_and(|found| found.permissions().mode() & OTHERS != 0)
-        };
-        if !is_open() {
-            return;
-        }
-        // The folder goes first: what a death leaves open in it can be reached no more.
-        fs::set_permissions(&self.home, fs::Permissions::from_mode(PRIVATE_FOLDER)).ok();
-        // Some file systems have no modes.
-        if !is_open() {
-            close_files(&self.home);
-        }
     }
 
     /// A path as the journal keeps it: relative to the root where it lies below it.
@@ -261,24 +239,6 @@ fn write_ignore_file(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     write_own_file(&ignore, IGNORE.as_bytes())
-}
-
-/// Closes the files in a folder and below it to other users, as far as it can be done.
-fn close_files(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // What a link leads to is not looked at.
-        let Ok(found) = entry.metadata() else {
-            continue;
-        };
-        if found.is_symlink() || entry.file_name() == "lanes" {
-            continue;
-        }
-        let mode = found.permissions().mode() & !OTHERS;
-        fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode)).ok();
-        if found.is_dir() {
-            close_files(&entry.path());
-        }
-    }
 }
 
 impl Project {

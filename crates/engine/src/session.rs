@@ -22,6 +22,7 @@ use piton_store::{
 use self::hook_spool::import_spooled_records;
 use self::person_edits::trust_edits_of_command;
 use crate::config::Config;
+use crate::config::store_access::apply_store_access;
 use crate::failure::Failure;
 use crate::git;
 use crate::git::worktree;
@@ -123,7 +124,7 @@ impl<'w> Session<'w> {
         }
         project.check_home()?;
         if access == StoreAccess::ReadWrite {
-            project.close_home();
+            apply_store_access(world, &project)?;
         }
         let options = match access {
             StoreAccess::ReadWrite => write_options(world, &project),
@@ -190,6 +191,7 @@ impl<'w> Session<'w> {
         world.check_write_allowed(&project)?;
         refuse_tracked_store(&project)?;
         project.create()?;
+        apply_store_access(world, &project)?;
         let address = project.store_address()?;
         let made = address.create_if_missing(naming_of_project(world, &project))?;
         let store = address.open(write_options(world, &project))?;

@@ -11,6 +11,7 @@ mod audit;
 mod backend;
 mod clock;
 pub mod failpoint;
+pub mod group_access;
 mod memory;
 mod seal;
 mod sqlite;

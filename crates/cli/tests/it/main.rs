@@ -92,6 +92,7 @@ mod session;
 mod signs;
 mod states;
 mod stopped;
+mod store_group;
 mod takeover;
 mod terminal;
 mod three_ways;

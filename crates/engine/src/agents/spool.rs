@@ -11,16 +11,18 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write};
 use std::ops::Range;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use piton_store::group_access::{is_group_folder, share_with_group};
 use sha2::{Digest as _, Sha256};
 
 use crate::failpoint;
 use crate::process::ProcessIdentity;
+use crate::project::inside::{create_own_folder, write_own_file};
 use crate::world::input;
 
 /// A secret up to this length is seen whole wherever it stands.
@@ -55,19 +57,16 @@ pub struct SpooledAttempt {
 }
 
 impl Spool {
-    /// Opens the folder, making it with mode 0700 if it is not there.
+    /// Opens the folder, making it as private as the one above if it is not there.
     ///
     /// # Errors
     ///
     /// When it cannot be made, or is open to others and cannot be closed to them.
     pub fn open(folder: impl Into<PathBuf>) -> io::Result<Spool> {
         let folder = folder.into();
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)?;
+        create_own_folder(&folder)?;
         let mode = fs::metadata(&folder)?.permissions().mode();
-        if mode & 0o077 != 0 {
+        if mode & 0o077 != 0 && !is_group_folder(mode) {
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
         }
         let by = None;
@@ -101,7 +100,7 @@ impl Spool {
     /// cannot be said whose it is.
     pub fn output_path(&self, attempt: &str) -> io::Result<PathBuf> {
         if let Some(by) = &self.by {
-            fs::write(self.file_path(attempt, "by")?, by)?;
+            write_own_file(&self.file_path(attempt, "by")?, by.as_bytes())?;
         }
         self.file_path(attempt, "out")
     }
@@ -115,13 +114,7 @@ impl Spool {
         let json = serde_json::to_vec(id)?;
         // In one write: a reader sees all of it or, after a crash right here,
         // an empty file, which is as good as none.
-        OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(self.file_path(attempt, "json")?)?
-            .write_all(&json)
+        write_own_file(&self.file_path(attempt, "json")?, &json)
     }
 
     /// What is in the spool, by attempt id.
@@ -328,6 +321,7 @@ pub fn copy_redacted(
         true => target.keep().map(drop).map_err(|error| error.error)?,
         false => target.persist(to).map(drop).map_err(|error| error.error)?,
     }
+    share_with_group(to);
     // The file systems of Linux keep the name of a new file with its first flush.
     if !is_named || !cfg!(target_os = "linux") {
         File::open(folder)?.sync_all()?;

@@ -4,17 +4,22 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// The table `[store]`: how the journal is waited for.
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// The table `[store]`: who may use the journal, and how it is waited for.
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct StoreConfig {
     /// How many seconds a short command waits while no other one has its turn to write.
     pub wait_s: u32,
+    /// The group whose users may use the journal as well, by name or number.
+    pub group: Option<String>,
 }
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self { wait_s: 10 }
+        Self {
+            wait_s: 10,
+            group: None,
+        }
     }
 }
 

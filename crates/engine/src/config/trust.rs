@@ -25,7 +25,7 @@ use crate::process::{ProcessProgram, Trusted};
 use crate::project::Project;
 use crate::world::World;
 
-pub(crate) use self::parts::{config_parts, typed_agent};
+pub(crate) use self::parts::{config_parts, group_part, typed_agent};
 
 /// The hash of all parts that a script trusts.
 const TRUST_VARIABLE: &str = "PITON_TRUST";
@@ -377,6 +377,7 @@ pub fn describe_kind(kind: PartKind) -> &'static str {
         PartKind::Wait => "a command that is waited for",
         PartKind::Check => "a check",
         PartKind::Hook => "a hook",
+        PartKind::StoreGroup => "the group of the store",
     }
 }
 

@@ -24,7 +24,7 @@ use crate::native_files::exchange::{
     find_leftovers, stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file,
 };
 use crate::project::Project;
-use crate::project::inside::{open_own_file, write_own_file};
+use crate::project::inside::{create_own_folder, open_own_file, write_own_file};
 use crate::world::input;
 use crate::world::input::sha256;
 use crate::{failpoint, git};
@@ -332,7 +332,7 @@ impl SyncedFile {
         // A link is followed: its own name is not what is kept up to date.
         let target = project.resolve_inside(target)?;
         let folder = stamp_folder(&project.home);
-        fs::create_dir_all(&folder)?;
+        create_own_folder(&folder)?;
         let stamp_file = open_own_file(
             &folder.join(format!("{key}.json")),
             OpenOptions::new()

@@ -5,18 +5,20 @@
 //! opened. What a user typed is not: see `docs/design/0045-links-stay-inside.md`.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
+use piton_store::group_access::share_with_group;
 use rustix::fs::OFlags;
 
 use crate::world::input;
 
 /// The folder in which a project keeps its progress.
 pub(super) const HOME: &str = ".piton";
-/// The mode of files in it.
+/// The modes of folders and files in it, where no group shares it.
+pub(crate) const PRIVATE_FOLDER: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
 
 /// So many links and missing folders are followed on the way to a file.
@@ -174,7 +176,8 @@ fn resolve_missing(path: &Path, steps: u32) -> io::Result<PathBuf> {
 }
 
 /// Opens a file that piton keeps for itself, with these options: its name is not
-/// followed where it is a link, and a new one is for this user alone.
+/// followed where it is a link, and a new one is for this user alone,
+/// or for the group of its folder.
 ///
 /// # Errors
 ///
@@ -188,6 +191,7 @@ pub(crate) fn open_own_file(path: &Path, options: &mut OpenOptions) -> io::Resul
         .open(path);
     let opened = opened.and_then(|file| {
         input::refuse_special(&file.metadata()?)?;
+        share_with_group(path);
         Ok(file)
     });
     opened.map_err(|error| match fs::read_link(path) {
@@ -197,6 +201,23 @@ pub(crate) fn open_own_file(path: &Path, options: &mut OpenOptions) -> io::Resul
         }),
         Err(_) => error,
     })
+}
+
+/// Makes a folder of the home, and those above it, if it is not there: for this user
+/// alone, or for the group of the folder above.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub(crate) fn create_own_folder(folder: &Path) -> io::Result<()> {
+    if let Some(above) = folder.parent().filter(|above| !above.is_dir()) {
+        create_own_folder(above)?;
+    }
+    match DirBuilder::new().mode(PRIVATE_FOLDER).create(folder) {
+        Err(error) if !folder.is_dir() => return Err(error),
+        Ok(()) | Err(_) => share_with_group(folder),
+    };
+    Ok(())
 }
 
 /// Writes a file that piton keeps for itself, as [`open_own_file`] opens it.

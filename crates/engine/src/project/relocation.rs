@@ -12,8 +12,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::inside::write_own_file;
-use super::{JOURNAL, PRIVATE_FOLDER};
+use super::JOURNAL;
+use super::inside::{PRIVATE_FOLDER, create_own_folder, write_own_file};
 use crate::failpoint;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::native_files::exchange::exchange_paths;
@@ -107,10 +107,7 @@ impl Relocation {
         if journal.is_file() {
             let note = self.from.join(RETIRED);
             let fault = |error| unwritable_file(&note, error);
-            DirBuilder::new()
-                .recursive(true)
-                .create(&note)
-                .map_err(fault)?;
+            create_own_folder(&note).map_err(fault)?;
             write_own_file(&note.join(NOTE), self.note_text().as_bytes()).map_err(fault)?;
             flush_folder(&note)?;
             exchange_names(&note, &journal).map_err(|error| unwritable_file(&journal, error))?;

@@ -38,6 +38,7 @@ use crate::git::worktree;
 use crate::memory::preparation::unconfirmed_policy;
 use crate::memory::recovery::{self, IncompleteAttempt};
 use crate::process::{self, ProcessExit, ProcessSpec, StartError, StopReason};
+use crate::project::inside::create_own_folder;
 
 /// How much of the end of an agent's output is searched for its answer.
 const ANSWER_BYTES: u64 = 4 << 20;
@@ -672,7 +673,7 @@ impl Runner<'_, '_> {
         let path = transcripts_folder(&self.row).join(name);
         let to = self.session.project.home.join(&path);
         let to = self.session.project.resolve_inside(&to).ok()?;
-        std::fs::create_dir_all(to.parent()?).ok()?;
+        create_own_folder(to.parent()?).ok()?;
         let redactor = self.session.world.redactor();
         let copied = spool::copy_redacted(
             from,

@@ -10,7 +10,7 @@
 mod message;
 
 use piton_core::event::DecisionEvent;
-use std::fs::{self, File};
+use std::fs::File;
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::failure::{Failure, unwritable_file};
 use crate::process::Trusted;
 use crate::process::{self, CallOutput, ScriptCall, StopHandle, StopReason};
 use crate::project::Project;
-use crate::project::inside::open_own_file;
+use crate::project::inside::{create_own_folder, open_own_file};
 use crate::runner::run_facts::owner_name;
 use crate::runner::signals::SignalListener;
 use crate::session::Session;
@@ -215,7 +215,7 @@ impl NotificationSender<'_> {
         let path = self.session.project.home.join("locks").join("notifying");
         let fault = |error| unwritable_file(&path, error);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(fault)?;
+            create_own_folder(folder).map_err(fault)?;
         }
         let file = open_own_file(&path, File::options().create(true).append(true));
         let file = file.map_err(fault)?;

@@ -29,7 +29,7 @@ use tempfile::TempPath;
 use crate::failure::{Failure, unwritable_file};
 use crate::process::{FileInPlace, ProcessIdentity, current_process, has_ended, is_stopped};
 use crate::project::Project;
-use crate::project::inside::open_own_file;
+use crate::project::inside::{create_own_folder, open_own_file};
 use crate::world::input::sha256;
 use crate::world::{self, input};
 
@@ -85,7 +85,7 @@ pub fn acquire(project: &Project, face: &str, source: &str) -> Result<Option<Run
 fn acquire_at(path: &Path) -> Result<Option<RunLock>, Failure> {
     let fault = |error| unwritable_file(path, error);
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(fault)?;
+        create_own_folder(folder).map_err(fault)?;
     }
     let mut options = File::options();
     let options = options.create(true).truncate(false).write(true);

@@ -16,6 +16,7 @@ use piton_core::checkout::Checkout;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::{Actor, CallerFacts, Command, CommandId, DecisionId, HolderLiveness};
 use piton_store::CommitError;
+use piton_store::group_access::share_with_group;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
@@ -24,7 +25,7 @@ use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git;
 use crate::project::Project;
-use crate::project::inside::open_own_file;
+use crate::project::inside::{create_own_folder, open_own_file};
 use crate::world::World;
 
 /// What a hook records.
@@ -135,12 +136,14 @@ fn spool_folder(project: &Project) -> PathBuf {
 /// Writes a file that is there whole or not at all.
 fn write_record(project: &Project, folder: &Path, spooled: &SpooledRecord) -> io::Result<()> {
     let folder = project.resolve_inside(folder)?;
-    fs::create_dir_all(&folder)?;
+    create_own_folder(&folder)?;
     let mut file = NamedTempFile::new_in(&folder)?;
     file.write_all(&serde_json::to_vec(spooled)?)?;
     file.as_file().sync_data()?;
     failpoint::point("hook-spool.written");
-    file.persist(folder.join(format!("{}.json", spooled.id)))?;
+    let path = folder.join(format!("{}.json", spooled.id));
+    file.persist(&path)?;
+    share_with_group(&path);
     File::open(&folder)?.sync_all()
 }
 

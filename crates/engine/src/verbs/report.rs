@@ -24,8 +24,8 @@ use super::open_questions::{OpenQuestion, open_decisions, views_of_decisions};
 use super::status::{Counters, RunLine, count_items, line_of_run, status};
 use crate::failure::{Failure, unwritable_file};
 use crate::git::history;
-use crate::project::inside::write_own_file;
-use crate::project::{Project, create_private_folder};
+use crate::project::Project;
+use crate::project::inside::{create_own_folder, write_own_file};
 use crate::runner::dead_runner::sanitize_file_name;
 use crate::runner::run_standing::{RunStanding, next_command};
 use crate::session::{Session, open_runs, runs_of_plans};
@@ -379,7 +379,7 @@ pub fn store_report(
     let project = Project::find(world, &search_folder(world, plan));
     let (folder, file) = place_of_report(&project, run);
     let write = || {
-        create_private_folder(&folder)?;
+        create_own_folder(&folder)?;
         // Behind a link are files of others.
         if !fs::symlink_metadata(&folder)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());

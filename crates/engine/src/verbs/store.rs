@@ -7,6 +7,7 @@ use piton_store::{StoreAccess, StoreFault};
 use serde::Serialize;
 
 use super::journal::missing_store_failure;
+use crate::config::store_access::apply_store_access;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::process::shell::quote_word;
 use crate::project::relocation::{CopiedFiles, Relocation};
@@ -96,6 +97,7 @@ pub fn restore(world: &World, from: &Path) -> Result<RestoredStore, Failure> {
     project.check_home()?;
     refuse_live(world, &project)?;
     project.create()?;
+    apply_store_access(world, &project)?;
     let restored = project.store_address()?.restore(&from)?;
     // The files show another journal now: they may go back. What a file of the
     // project has that this journal does not know is taken in again.
@@ -146,7 +148,7 @@ pub fn rebuild(
         return Err(missing_store_failure());
     }
     refuse_live(world, &project)?;
-    project.close_home();
+    apply_store_access(world, &project)?;
     let rebuilt = project.store_address()?.rebuild(report)?;
     if let Some(loss) = &rebuilt.loss {
         warn_of_loss(world, &project, loss);
@@ -220,6 +222,7 @@ pub fn move_to_git(world: &World) -> Result<MovedStore, Failure> {
         }
     })?;
     project.forget_journal_in_tree();
+    apply_store_access(world, &of_home)?;
     Ok(moved(Some(relocation.from.clone()), copied?))
 }
 

@@ -43,7 +43,8 @@ impl PartView {
             | PartKind::Teardown
             | PartKind::Check
             | PartKind::Wait
-            | PartKind::Hook => part.text.clone(),
+            | PartKind::Hook
+            | PartKind::StoreGroup => part.text.clone(),
         };
         Self {
             kind: part.kind,

@@ -8,14 +8,14 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 
 use jiff::Timestamp;
 use piton_core::journal::{HashForm, Record};
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use super::files::StorePaths;
+use super::files::{StorePaths, open_store_file};
 use super::rows::to_sqlite_integer;
 use crate::store::LostEvents;
 
@@ -87,11 +87,10 @@ impl AcknowledgedHead {
             return;
         };
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
+        options.write(true).create(true).truncate(false);
         // A longer line of before ends behind the first one.
         let line = format!("{text}\n");
-        let written = options
-            .open(place.head_path())
+        let written = open_store_file(&place.head_path(), &mut options)
             .and_then(|file| file.write_all_at(line.as_bytes(), 0));
         drop(written);
     }
@@ -172,8 +171,8 @@ pub(super) fn record_loss(place: &StorePaths, loss: &LostEvents) {
         return;
     };
     let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o600);
-    let opened = options.open(place.losses_path());
+    options.append(true).create(true);
+    let opened = open_store_file(&place.losses_path(), &mut options);
     drop(opened.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes())));
 }
 

@@ -22,6 +22,7 @@ use super::schema::{
 use super::{SqliteStore, replaced, verify};
 use crate::clock::{Clock, SystemClock};
 use crate::failpoint;
+use crate::group_access::share_with_group;
 use crate::store::{FaultKind, RestoreReport, StoreFault, VerifyReport};
 
 /// Copies the database at `from` into a file that is not there yet: see
@@ -131,6 +132,7 @@ fn restore_locked(
         ));
     }
     copy_database(from, new)?;
+    share_with_group(new);
     failpoint::point("restore.copied");
     upgrade_copy(new)?;
     let verdict = verify::verify_database_file(new)?;

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::fault::io_fault;
+use crate::group_access::share_with_group;
 use crate::store::{FaultKind, StoreFault};
 
 /// The files of a store.
@@ -16,8 +17,16 @@ pub(super) struct StorePaths {
     pub(super) db: PathBuf,
 }
 
-/// The mode of each of them: the journal is the user's alone.
-pub(super) const PRIVATE: u32 = 0o600;
+/// The mode of each of them, where the folder is no group's: the journal is the user's
+/// alone.
+const PRIVATE: u32 = 0o600;
+
+/// Opens a file of a store, for its user alone or for the group of its folder.
+pub(super) fn open_store_file(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
+    let file = options.mode(PRIVATE).open(path)?;
+    share_with_group(path);
+    Ok(file)
+}
 
 /// Which file a path names just now: device and inode.
 pub(super) type FileIdentity = (u64, u64);
@@ -52,7 +61,7 @@ impl StorePaths {
             return Ok(());
         }
         let mut options = OpenOptions::new();
-        let made = options.append(true).create(true).mode(PRIVATE).open(&wal);
+        let made = open_store_file(&wal, options.append(true).create(true));
         made.map_err(|error| io_fault("create", &wal, error))?;
         self.sync_dir()
     }
@@ -148,14 +157,12 @@ fn rename_without_replacing(new: &Path, to: &Path) -> std::io::Result<()> {
     fs::hard_link(new, to)
 }
 
-/// Makes an empty file that other users cannot read, for SQLite to fill.
+/// Makes an empty file that other users cannot read, for SQLite to fill. One of a store
+/// is shared with the group of its folder then; a backup is not.
 pub(super) fn create_private_file(path: &Path) -> Result<(), StoreFault> {
     let mut options = OpenOptions::new();
-    let made = options
-        .write(true)
-        .create_new(true)
-        .mode(PRIVATE)
-        .open(path);
+    let options = options.write(true).create_new(true).mode(PRIVATE);
+    let made = options.open(path);
     made.map(drop)
         .map_err(|error| io_fault("create", path, error))
 }

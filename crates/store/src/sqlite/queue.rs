@@ -3,16 +3,15 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
 
 use super::fault::io_fault;
-use super::files::{PRIVATE, StorePaths};
+use super::files::{StorePaths, open_store_file};
 use super::holder::find_holder;
 use crate::store::{FaultKind, StoreFault, WriterWait};
 
@@ -53,12 +52,9 @@ impl WriterQueue {
     /// Opens the two files, and makes them where there are none.
     pub(super) fn open(place: &StorePaths) -> Result<Self, StoreFault> {
         let open = |path: &Path| {
-            let file = OpenOptions::new()
-                .read(true)
-                .append(true)
-                .create(true)
-                .mode(PRIVATE)
-                .open(path);
+            let mut options = OpenOptions::new();
+            let options = options.read(true).append(true).create(true);
+            let file = open_store_file(path, options);
             file.map_err(|error| {
                 StoreFault::new(
                     FaultKind::Io,
@@ -180,10 +176,14 @@ fn try_lock(file: &File, path: &Path) -> Result<bool, StoreFault> {
 /// Records in the time of the lock file that a turn begins: whoever waits sees that the
 /// queue moves, and since when it does not.
 fn record_turn(lock: &File) {
-    let time = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    // Both times: one alone may be set by the owner of the file, not by the group.
     let times = Timestamps {
-        last_access: time(UTIME_OMIT),
-        last_modification: time(UTIME_NOW),
+        last_access: now,
+        last_modification: now,
     };
     // Without it others give up a little earlier, no more.
     rustix::fs::futimens(lock, &times).ok();

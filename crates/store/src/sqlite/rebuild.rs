@@ -21,6 +21,7 @@ use super::schema::{
 use super::{SqliteStore, acknowledged, replaced, verify};
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::failpoint;
+use crate::group_access::share_with_group;
 use crate::store::{Damage, FaultKind, RebuildStep, RestoreReport, StoreFault, UnreadableEvent};
 
 /// The journal and the registers: what is not folded.
@@ -75,6 +76,7 @@ fn rebuild_locked(
     drop(present);
     let source = if version < SCHEMA_VERSION {
         copy_database(&place.db, upgraded)?;
+        share_with_group(upgraded);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         upgrade_journal_copy(&mut connect(upgraded, flags)?.connection, upgraded)?;
         upgraded

@@ -20,6 +20,7 @@ use super::queue::WriterQueue;
 use super::refold;
 use super::row_groups;
 use crate::failpoint;
+use crate::group_access::share_with_group;
 use crate::store::{FaultKind, StoreFault, WriterWait};
 
 /// The version of the tables that this program reads and writes.
@@ -346,6 +347,7 @@ pub(super) fn create_if_missing(place: &StorePaths, naming: NameRange) -> Result
 pub(super) fn create_database(new: &Path, naming: NameRange) -> Result<(), StoreFault> {
     // SQLite fills an empty file, and gives its log the same mode.
     create_private_file(new)?;
+    share_with_group(new);
     let create = |error| sqlite_fault("create", new, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::sprint::{Blow, Expected, Kind, Trial, say, was_killed};
 
-/// Failpoints that no run comes to; see the tests of the store and `cleaned`.
-const NOT_IN_A_RUN: &[&str] = &["backup.", "restore.", "rebuild.", "move."];
+/// Failpoints that no run comes to; see the tests of the store, `cleaned` and
+/// `store_group`.
+const NOT_IN_A_RUN: &[&str] = &["backup.", "restore.", "rebuild.", "move.", "access."];
 /// Failpoints that a short run does not come to; see [`super::survivors`].
 const ONLY_IN_A_LONG_RUN: &[&str] = &["heartbeat."];
 /// Failpoints of files that others write as well, see `archive` and `old_writers`,

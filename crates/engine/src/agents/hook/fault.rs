@@ -7,7 +7,7 @@ use piton_core::terminal::clean_line;
 
 use crate::failure::Failure;
 use crate::project::Project;
-use crate::project::inside::open_own_file;
+use crate::project::inside::{create_own_folder, open_own_file};
 use crate::world::World;
 
 /// A longer log begins anew; the one before is kept.
@@ -33,7 +33,7 @@ pub fn log_fault(world: &World, event: &str, fault: &str) {
     }
     let folder = home.join("logs");
     let path = folder.join("hook.log");
-    fs::create_dir_all(&folder).ok();
+    create_own_folder(&folder).ok();
     if fs::metadata(&path).is_ok_and(|found| found.len() > BYTES_MAX) {
         fs::rename(&path, folder.join("hook.log.old")).ok();
     }

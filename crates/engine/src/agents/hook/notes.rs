@@ -5,10 +5,10 @@
 //! Losing it costs a question that is asked once more; what cannot be written
 //! or read here never keeps anybody from stopping.
 
-use crate::project::inside::open_own_file;
+use crate::project::inside::{create_own_folder, open_own_file};
 use crate::world::input;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -91,8 +91,8 @@ impl SessionNotes {
     /// When it cannot be read or written.
     pub fn try_claim_attempt(&self, attempt: AttemptId, session: &str) -> io::Result<bool> {
         let path = self.folder.join(format!("attempt-{attempt}"));
-        fs::create_dir_all(&self.folder)?;
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        create_own_folder(&self.folder)?;
+        match open_own_file(&path, File::options().write(true).create_new(true)) {
             Ok(mut file) => {
                 file.write_all(session.as_bytes())?;
                 Ok(true)
@@ -114,7 +114,7 @@ impl SessionNotes {
         session: &str,
         change: impl FnOnce(&mut SessionNote),
     ) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
+        create_own_folder(&self.folder)?;
         let mut options = File::options();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = open_own_file(&self.session_path(session), options)?;

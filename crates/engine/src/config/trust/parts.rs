@@ -7,6 +7,11 @@ use crate::agents::settings::{AgentTable, Permissions};
 use crate::config::Config;
 use crate::process::shell::quote_word;
 
+/// The group of the settings as what a person trusts.
+pub(crate) fn group_part(group: &str) -> ExecutablePart {
+    ExecutablePart::of_setting(PartKind::StoreGroup, "store.group", group)
+}
+
 /// The agent that a person typed: it is trusted by that.
 pub(crate) fn typed_agent(name: &str) -> ExecutablePart {
     ExecutablePart::of_setting(PartKind::AgentCommand, "agent.use", name)
@@ -28,6 +33,7 @@ pub(crate) fn config_parts(config: &Config, agent: Option<&str>) -> Vec<Executab
     parts.extend(setting(PartKind::Teardown, workspace.teardown.as_deref()));
     parts.extend(setting(PartKind::Check, config.merge.check.as_deref()));
     parts.extend(setting(PartKind::Check, config.claims.check_script()));
+    parts.extend(config.store.group.as_deref().map(group_part));
     for table in config.repositories.values() {
         parts.extend(setting(PartKind::Check, table.check.as_deref()));
         parts.extend(setting(PartKind::Setup, table.setup.as_deref()));

@@ -1,8 +1,8 @@
 //! Where the lanes of a project lie, and which of them is taken next.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::config::repositories::table_of_own_repository;
 use crate::config::trust::TrustCheck;
 use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
 use crate::process::{ProcessIdentity, current_process, has_ended};
-use crate::project::Project;
-use crate::project::inside::open_own_file;
+use crate::project::inside::{create_own_folder, open_own_file};
+use crate::project::{Project, create_private_folder};
 use crate::world::input;
 use crate::world::input::sha256;
 use crate::world::pause;
@@ -80,7 +80,12 @@ impl Pool {
                 .create_tree_folder()
                 .map_err(file_fault_at(&lanes))?;
         }
-        create_private_folder(&folder)?;
+        let made = match settings.root {
+            None => create_own_folder(&folder),
+            // Who may use the folder above says nothing of the home.
+            Some(_) => create_private_folder(&folder),
+        };
+        made.map_err(file_fault_at(&folder))?;
         let drawn = u32::from_str_radix(&key[..8], 16).unwrap_or(0) % PROJECTS;
         let ports = PORTS_BEGIN + drawn * PORTS_A_PROJECT;
         let settings = WorkspaceConfig {
@@ -310,7 +315,7 @@ impl Pool {
             made.map_err(file_fault_at(&lanes))?;
         }
         loop {
-            create_private_folder(&folder)?;
+            create_own_folder(&folder).map_err(file_fault_at(&folder))?;
             let file = match open_private_file(&path) {
                 // The lane was removed a moment ago.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -359,12 +364,6 @@ fn safe_folder_name(root: &Path) -> String {
         "" => "project".to_owned(),
         name => name.to_owned(),
     }
-}
-
-fn create_private_folder(folder: &Path) -> Result<(), LaneFault> {
-    let mut builder = DirBuilder::new();
-    let made = builder.recursive(true).mode(0o700).create(folder);
-    made.map_err(file_fault_at(folder))
 }
 
 fn open_private_file(path: &Path) -> io::Result<File> {

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use piton_core::name::slug;
@@ -15,6 +16,7 @@ use piton_formats::screenshots::{
 use super::item::ResolvedItem;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::native_files::exchange::sync_folder;
+use crate::project::inside::create_own_folder;
 use crate::session::Session;
 use crate::verbs::display_path;
 use crate::world::World;
@@ -74,7 +76,11 @@ impl StoredPictures {
         let folder = pictures_folder(session)?;
         let inside = session.project.resolve_inside(&folder);
         let folder = inside.map_err(|error| unwritable_file(&folder, error))?;
-        fs::create_dir_all(&folder).map_err(|error| unwritable_file(&folder, error))?;
+        let made = match folder.starts_with(&session.project.home) {
+            true => create_own_folder(&folder),
+            false => fs::create_dir_all(&folder),
+        };
+        made.map_err(|error| unwritable_file(&folder, error))?;
         for picture in pictures {
             match copy_picture(&folder, picture, meant, outcome) {
                 Ok(path) => kept.0.push(path),
@@ -130,8 +136,10 @@ fn copy_picture(
 ) -> io::Result<PathBuf> {
     let mut copy = tempfile::NamedTempFile::new_in(folder)?;
     io::copy(&mut picture.file, copy.as_file_mut())?;
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    copy.as_file().set_permissions(mode)?;
+    // As private as its folder: one of the work tree is for all who read that.
+    let mode = fs::metadata(folder)?.permissions().mode() & 0o666;
+    copy.as_file()
+        .set_permissions(fs::Permissions::from_mode(mode))?;
     copy.as_file_mut().flush()?;
     copy.as_file().sync_all()?;
     loop {

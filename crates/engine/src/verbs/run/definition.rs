@@ -2,13 +2,12 @@
 //!
 //! What is noted is a register: losing it costs a warning, and nothing else.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::RunId;
 
 use super::super::compile::SprintPath;
-use crate::project::inside::write_own_file;
+use crate::project::inside::{create_own_folder, write_own_file};
 use crate::world::input;
 use crate::world::input::sha256;
 
@@ -27,7 +26,7 @@ pub(super) fn hash_definition(sprint: &SprintPath) -> Option<String> {
 pub(super) fn note_definition(home: &Path, run: RunId, sprint: &SprintPath) {
     let path = note_path(home, run);
     if let (Some(hash), Some(folder)) = (hash_definition(sprint), path.parent()) {
-        fs::create_dir_all(folder)
+        create_own_folder(folder)
             .and_then(|()| write_own_file(&path, hash.as_bytes()))
             .ok();
     }
