@@ -216,6 +216,14 @@ impl Failure {
             .map_or(CommandExit::Fault, |(_, exit)| *exit)
     }
 
+    /// The failure with its causes and its code, in one line.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        let mut parts = vec![self.message.clone()];
+        parts.extend(self.causes());
+        format!("{} [{}]", parts.join(": "), self.code)
+    }
+
     /// The causes below, outermost first.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {

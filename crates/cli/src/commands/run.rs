@@ -248,9 +248,11 @@ fn store_report(call: &mut Invocation<'_>, plan: Option<&str>, ended: &mut Ended
     });
     match stored {
         Ok(path) => account.report = Some(path),
-        Err(failure) => call
-            .output
-            .print_warning(&format!("the report of the run was not made: {failure}")),
+        Err(failure) => {
+            let why = failure.to_line();
+            let text = format!("the report of the run was not made: {why}");
+            call.output.print_warning(&text);
+        }
     }
 }
 

@@ -89,7 +89,7 @@ pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'stati
             if failure.code != "store.busy" {
                 recording.end();
             }
-            fault::failure_line(&failure)
+            failure.to_line()
         })
     });
     let name = format!("{moment:?}");
@@ -101,7 +101,7 @@ pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'stati
     let then = match pending.spool(&world) {
         Ok(false) => String::new(),
         Ok(true) => "; the next command that writes records the event".to_owned(),
-        Err(failure) => format!("; the event is lost: {}", fault::failure_line(&failure)),
+        Err(failure) => format!("; the event is lost: {}", failure.to_line()),
     };
     answer_fault(&world, &name, fault + &then)
 }

@@ -5,23 +5,12 @@ use std::io::Write as _;
 
 use piton_core::terminal::clean_line;
 
-use crate::failure::Failure;
 use crate::project::Project;
 use crate::project::inside::{create_own_folder, open_own_file};
 use crate::world::World;
 
 /// A longer log begins anew; the one before is kept.
 const BYTES_MAX: u64 = 256 << 10;
-
-/// A failure in one line.
-#[must_use]
-pub fn failure_line(failure: &Failure) -> String {
-    let causes = failure.causes().into_iter();
-    let parts: Vec<String> = std::iter::once(failure.message.clone())
-        .chain(causes)
-        .collect();
-    format!("{} [{}]", parts.join(": "), failure.code)
-}
 
 /// Notes a fault in `logs/hook.log` of the home, where there is one. A failure to
 /// write it is ignored.
