@@ -10,7 +10,9 @@ use super::SecretRange;
 use super::commands::find_in_command;
 use super::names::{NameRating, is_constant, rate_name};
 use super::plain_text::{COLOUR, MARK, PlainText};
-use super::values::{LOOKED_AT, ValueForm, is_placeholder, is_secret_value, is_wordy};
+use super::values::{
+    LOOKED_AT, ValueForm, is_code, is_name, is_placeholder, is_secret_value, is_wordy,
+};
 
 /// A longer name is none.
 const NAME_BYTES_MAX: usize = 128;
@@ -22,6 +24,10 @@ const RESOURCE_BYTES_MAX: usize = 128;
 const TYPE_BYTES_MAX: usize = 48;
 /// How far behind the name of a variable the label of its value may stand.
 const LABEL_BYTES_MAX: usize = 80;
+/// How far behind a scheme of authorization its parameters are read.
+const PARAMETERS_BYTES_MAX: usize = 512;
+/// A key in a sentence is no shorter than that.
+const RANDOM_BYTES_MIN: usize = 12;
 /// How far before `password` the line of an account may begin.
 const ACCOUNT_BYTES_MAX: usize = 160;
 
@@ -88,6 +94,9 @@ enum Joint {
     Colon,
     /// Two strings that follow each other: arguments of a call.
     Comma,
+    /// What is read as if it stood in a sentence: `setPassword("…")`, `password -> …`, a
+    /// column of a table, the line behind a prompt.
+    Loose,
 }
 
 fn find_beside_name(
@@ -110,7 +119,15 @@ fn find_beside_name(
         }
         return;
     }
-    let rating = rate_name(&spelled);
+    if let Some(secret) = find_spoken_login(text, name, &spelled) {
+        found.push(secret);
+        return;
+    }
+    let rating = if is_login_call(text, name, &spelled) {
+        NameRating::Password
+    } else {
+        rate_in_context(text, name, &spelled)
+    };
     // The user of an address is no name: `https://access-token:…@host`.
     let is_user = text.bytes()[..name.start].ends_with(b"://");
     let is_kind = spelled == "secret" && is_in_resource_name(text, name.start);
@@ -131,6 +148,120 @@ fn find_beside_name(
         None => beside.read_spoken(),
     };
     found.extend(secret.or_else(|| beside.read_labelled()));
+}
+
+/// Names of parameters that are secrets in the query of an address, where they look like it.
+const OF_QUERIES: [&str; 6] = ["key", "code", "session_id", "sessionid", "sid", "ticket"];
+
+/// What a name says of its value with what stands before it.
+fn rate_in_context(text: &PlainText<'_>, name: &Range<usize>, spelled: &str) -> NameRating {
+    let before = &text.bytes()[..name.start];
+    let rating = rate_name(spelled);
+    match rating {
+        NameRating::Plain if OF_QUERIES.contains(&spelled) => match before {
+            [.., b'?' | b'&'] => NameRating::Maybe,
+            // `API key`, `seed phrase`
+            [.., byte, b' '] if byte.is_ascii_alphabetic() => {
+                let length = before[..before.len() - 1].iter().rev().take(16);
+                let length = length.take_while(|byte| byte.is_ascii_alphabetic()).count();
+                rate_name(&text.text(name.start - 1 - length..name.end))
+            }
+            _ => NameRating::Plain,
+        },
+        // A login of a repository of gems: `BUNDLE_GEMS__ACME__COM`.
+        NameRating::Plain if spelled.starts_with("BUNDLE_") && spelled.contains("__") => {
+            NameRating::Maybe
+        }
+        // `pass: 14` counts tests, unless there is someone to log in.
+        NameRating::Secret if spelled.eq_ignore_ascii_case("pass") => {
+            let line = before.iter().rev().take(ACCOUNT_BYTES_MAX);
+            let line: Vec<u8> = line.take_while(|byte| **byte != b'\n').copied().collect();
+            let has = |word: &[u8]| line.windows(word.len()).any(|part| part == word);
+            // Read from its end.
+            let is_argument = [b"-passin ".as_slice(), b"-passout ", b"-pass "];
+            if is_argument.iter().any(|option| before.ends_with(option))
+                || has(b" :resu")
+                || has(b" resu")
+                || has(b"nigol")
+            {
+                NameRating::Password
+            } else {
+                rating
+            }
+        }
+        NameRating::Plain | NameRating::Maybe | NameRating::Secret | NameRating::Password => rating,
+    }
+}
+
+/// The password of a user in a sentence: `login with ada / …`, `credentials: ada:…`.
+fn find_spoken_login(
+    text: &PlainText<'_>,
+    name: &Range<usize>,
+    spelled: &str,
+) -> Option<SecretRange<'static>> {
+    const NAMES: [&str; 7] = [
+        "login",
+        "log",
+        "logged",
+        "credentials",
+        "creds",
+        "sign",
+        "account",
+    ];
+    const LINKS: [&str; 11] = [
+        "in ",
+        "with ",
+        "using ",
+        "as ",
+        "are ",
+        "is ",
+        "the ",
+        "credentials ",
+        "user ",
+        ": ",
+        "= ",
+    ];
+    if !NAMES.iter().any(|name| spelled.eq_ignore_ascii_case(name)) {
+        return None;
+    }
+    let (mut at, mut links) = (skip_blanks(text, name.end), 0);
+    while let Some(link) = LINKS
+        .iter()
+        .find(|link| text.bytes()[at..].starts_with(link.as_bytes()))
+    {
+        at = skip_blanks(text, at + link.len());
+        links += 1;
+        if links > LINKS_MAX {
+            return None;
+        }
+    }
+    at += usize::from(is_quote(text.byte(at)));
+    let user = at..end_of_name(text.bytes(), at.min(text.bytes().len()));
+    let joint = skip_blanks(text, user.end);
+    if links == 0 || user.is_empty() || user.len() > 32 || !b"/:".contains(&text.byte(joint)) {
+        return None;
+    }
+    let mut value = read_value_at(text, skip_blanks(text, joint + 1))?;
+    value.form = ValueForm::Spoken;
+    let password = text.text(value.range.clone());
+    let is_secret = is_secret_value(NameRating::Password, &password, value.form)
+        && !password.contains('/')
+        && password.bytes().any(|byte| byte.is_ascii_digit());
+    is_secret.then_some(SecretRange {
+        name: "assigned-secret",
+        range: value.range,
+    })
+}
+
+/// Whether a name logs in with a user and a password: `login("ada", "…")`.
+fn is_login_call(text: &PlainText<'_>, name: &Range<usize>, spelled: &str) -> bool {
+    const CALLS: [&str; 5] = ["login", "authenticate", "auth", "credential", "credentials"];
+    let spelled = spelled.to_ascii_lowercase();
+    let open = name.end + usize::from(text.byte(name.end) == b'=');
+    text.byte(open) == b'('
+        && is_quote(text.byte(open + 1))
+        && CALLS.iter().any(|call| spelled.ends_with(call))
+        && second_argument(text, open).is_some()
 }
 
 /// Whether a word is a part of the name of a secret: `arn:aws:secretsmanager:…:secret:…`.
@@ -165,9 +296,13 @@ fn read_joint(text: &PlainText<'_>, name: &Range<usize>) -> Option<(Joint, usize
     if is_element {
         return Some((Joint::Equals, at + 1));
     }
+    // The value is in the call.
+    if text.byte(name.end) == b'(' && is_quote(text.byte(name.end + 1)) {
+        return Some((Joint::Loose, name.end));
+    }
     at = skip_blanks(text, at);
     let rest = &text.bytes()[at..];
-    let joints: [(&[u8], Option<Joint>); 15] = [
+    let joints: [(&[u8], Option<Joint>); 19] = [
         (b"=>", Some(Joint::Equals)),
         (b"==", None),
         (b"=~", None),
@@ -180,14 +315,28 @@ fn read_joint(text: &PlainText<'_>, name: &Range<usize>) -> Option<(Joint, usize
         (b"||=", Some(Joint::Equals)),
         (b"??=", Some(Joint::Equals)),
         (b"<-", Some(Joint::Equals)),
+        (b"-> ", Some(Joint::Loose)),
         (b"->", None),
+        (b"|| ", Some(Joint::Equals)),
+        (b"?? ", Some(Joint::Equals)),
+        (b"| ", Some(Joint::Loose)),
         (b"!=", None),
         (b",", is_quoted.then_some(Joint::Comma)),
     ];
     let (spelled, joint) = joints
         .iter()
         .find(|(spelled, _)| rest.starts_with(spelled))?;
-    Some(((*joint)?, skip_blanks(text, at + spelled.len())))
+    let begin = skip_blanks(text, at + spelled.len());
+    let is_joint = match *spelled {
+        // What stands in for a variable that is not set.
+        b"|| " | b"?? " => is_quote(text.byte(begin)),
+        b"| " => {
+            let mut before = text.bytes()[..name.start].iter().rev().take(4);
+            before.find(|byte| !is_blank(**byte) && !b"`*".contains(byte)) == Some(&b'|')
+        }
+        _ => true,
+    };
+    Some(((*joint).filter(|_| is_joint)?, begin))
 }
 
 /// A value and how it is written.
@@ -223,17 +372,13 @@ fn read_value_at(text: &PlainText<'_>, at: usize) -> Option<FoundValue> {
             form: ValueForm::Quoted,
         });
     }
-    // `auth=("ada", "…")`
+    // `auth=("ada", "…")`, `setPassword("…")`
     if text.byte(at) == b'(' && is_quote(text.byte(at + 1)) {
-        let behind = end_of_quoted(text, at + 1) + 1;
-        let comma = text.bytes()[behind.min(text.bytes().len())..].starts_with(b",");
-        let second = skip_blanks(text, behind + 1);
-        if comma && is_quote(text.byte(second)) {
-            return Some(FoundValue {
-                range: second + 1..end_of_quoted(text, second),
-                form: ValueForm::Quoted,
-            });
-        }
+        let open = second_argument(text, at).unwrap_or(at + 1);
+        return Some(FoundValue {
+            range: open + 1..end_of_quoted(text, open),
+            form: ValueForm::Quoted,
+        });
     }
     let range = at..end_of_beginning(text, at);
     // `SecretString::from("…")`
@@ -252,6 +397,13 @@ fn read_value_at(text: &PlainText<'_>, at: usize) -> Option<FoundValue> {
         range,
         form: ValueForm::Bare,
     })
+}
+
+/// Where the second of two strings begins that are in the parentheses that open there.
+fn second_argument(text: &PlainText<'_>, open: usize) -> Option<usize> {
+    let behind = end_of_quoted(text, open + 1) + 1;
+    let second = skip_blanks(text, behind + 1);
+    (text.byte(behind) == b',' && is_quote(text.byte(second))).then_some(second)
 }
 
 /// Where a string ends whose quotation mark is there: at a mark that is written
@@ -295,7 +447,8 @@ fn end_of_bare(text: &PlainText<'_>, from: usize, bytes_max: usize) -> usize {
                 }
                 false
             }
-            b'&' | b'<' | b'>' | b'{' | b'}' | COLOUR | MARK => true,
+            b'&' => begins_parameter(text, from, at),
+            b'<' | b'>' | b'{' | b'}' | COLOUR | MARK => true,
             b',' | b';' => begins_next(text, at + 1),
             b')' => !bytes[from..at].contains(&b'('),
             b']' => !bytes[from..at].contains(&b'['),
@@ -316,6 +469,16 @@ fn end_of_bare(text: &PlainText<'_>, from: usize, bytes_max: usize) -> usize {
         end -= 1;
     }
     end
+}
+
+/// Whether an `&` ends the value that begins there: in a query, before the name of
+/// another parameter, and where a command ends. A password may hold one.
+fn begins_parameter(text: &PlainText<'_>, from: usize, at: usize) -> bool {
+    let bytes = text.bytes();
+    let before = bytes[..from].iter().rev().take(NAME_BYTES_MAX);
+    let mut before = before.take_while(|byte| !byte.is_ascii_whitespace() && !is_quote(**byte));
+    let name = end_of_name(bytes, at + 1);
+    before.any(|byte| matches!(byte, b'?' | b'&')) || name == at + 1 || text.byte(name) == b'='
 }
 
 /// Whether something new begins behind a comma or a semicolon.
@@ -355,7 +518,45 @@ struct NameBesideValue<'t> {
 impl NameBesideValue<'_> {
     fn as_secret(&self, value: FoundValue) -> Option<SecretRange<'static>> {
         let spelled = self.text.text(value.range.clone());
+        // `AUTH=ada:…`
+        let login = spelled.split_once(':').filter(|(user, password)| {
+            self.rating == NameRating::Maybe
+                && (1..=32).contains(&user.len())
+                && user
+                    .bytes()
+                    .all(|byte| is_word(byte) || b"-.@".contains(&byte))
+                && !password.starts_with([':', '/'])
+                && !(is_wordy(password) && is_code(password))
+                && is_secret_value(NameRating::Password, password, value.form)
+        });
+        if let Some((user, _)) = login {
+            return Some(SecretRange {
+                name: "assigned-secret",
+                range: self.whole_value(value.range.start + user.len() + 1..value.range.end),
+            });
+        }
         is_secret_value(self.rating, &spelled, value.form).then(|| SecretRange {
+            name: "assigned-secret",
+            range: self.whole_value(value.range),
+        })
+    }
+
+    /// Whether the name is of a method that sets: `config.setPassword`.
+    fn is_setter(&self) -> bool {
+        let name = self.text.text(self.name.clone());
+        name.rsplit('.')
+            .next()
+            .is_some_and(|method| method.starts_with("set"))
+    }
+
+    /// A key in a sentence: only what looks random is one.
+    fn read_random(&self, value: FoundValue) -> Option<SecretRange<'static>> {
+        let spelled = self.text.text(value.range.clone());
+        let is_random = spelled.len() >= RANDOM_BYTES_MIN
+            && spelled.bytes().any(|byte| byte.is_ascii_digit())
+            && !is_name(&spelled)
+            && is_secret_value(NameRating::Secret, &spelled, ValueForm::Spoken);
+        is_random.then(|| SecretRange {
             name: "assigned-secret",
             range: self.whole_value(value.range),
         })
@@ -374,17 +575,37 @@ impl NameBesideValue<'_> {
         if self.leads_to_name(at) {
             return None;
         }
+        // A prompt, and the answer on the next line.
+        if joint == Joint::Colon && self.text.byte(at) == b'\n' {
+            let mut value = read_value_at(self.text, at + 1)?;
+            let is_line = matches!(
+                self.text.byte(value.range.end),
+                b'\n' | b'\r' | b'"' | b'&' | 0
+            );
+            value.form = ValueForm::Spoken;
+            let is_answer = is_line && self.rating == NameRating::Password;
+            return is_answer.then(|| self.as_secret(value)).flatten();
+        }
         let typed = (joint == Joint::Colon)
             .then(|| self.skip_type(at))
             .flatten();
         let mut value = read_value_at(self.text, typed.unwrap_or_else(|| self.skip_words(at)))?;
         match (joint, value.form) {
+            (Joint::Comma, ValueForm::Quoted) if self.is_constant => {}
             (Joint::Comma, ValueForm::Quoted) => value.form = ValueForm::Spoken,
+            (Joint::Loose, _) if self.rating < NameRating::Password => {
+                return self.read_random(value);
+            }
+            (Joint::Loose, ValueForm::Quoted) if self.is_setter() => {}
+            (Joint::Loose, _) => value.form = ValueForm::Spoken,
             (Joint::Comma, ValueForm::Bare | ValueForm::Constant | ValueForm::Spoken) => {
                 return None;
             }
-            (Joint::Equals, ValueForm::Bare) if self.is_constant => {
-                value.form = ValueForm::Constant
+            (Joint::Equals | Joint::Colon, ValueForm::Bare) if self.is_constant => {
+                value.form = ValueForm::Constant;
+            }
+            (Joint::Equals, ValueForm::Bare) if self.text.byte(at.wrapping_sub(1)) == b'=' => {
+                value.form = ValueForm::Constant;
             }
             (Joint::Equals, ValueForm::Bare)
                 if self.text.byte(self.name.start.wrapping_sub(1)) == b'<' =>
@@ -423,7 +644,7 @@ impl NameBesideValue<'_> {
     /// Behind a keyword or a tag, and on the next line behind the sign of a block of YAML.
     fn skip_words(&self, at: usize) -> usize {
         let bytes = self.text.bytes();
-        for word in ["new ", "await ", "!!str ", "!!binary "] {
+        for word in ["new ", "await ", "!!str ", "!!binary ", "q("] {
             if bytes[at..].starts_with(word.as_bytes()) {
                 return at + word.len();
             }
@@ -447,11 +668,27 @@ impl NameBesideValue<'_> {
         let scheme = bytes[at..].iter().take(24);
         let scheme = at..at
             + scheme
-                .take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-')
+                .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-')
                 .count();
         let behind = skip_blanks(self.text, scheme.end);
         if behind == scheme.end {
             return self.read_value(at, joint);
+        }
+        // `Digest username="ada", response="…"`
+        let line = bytes[behind..].iter().take(PARAMETERS_BYTES_MAX);
+        let line = self
+            .text
+            .text(behind..behind + line.take_while(|byte| **byte != b'\n').count());
+        let parameter = ["response=", "ignature="]
+            .iter()
+            .find_map(|name| Some(line.find(name)? + name.len()));
+        if let Some(offset) = parameter.filter(|_| line.is_ascii()) {
+            let range = read_value_at(self.text, behind + offset)?.range;
+            let is_random = !is_wordy(&self.text.text(range.clone())) && range.len() > 15;
+            return is_random.then_some(SecretRange {
+                name: "authorization",
+                range,
+            });
         }
         let range = behind..end_of_beginning(self.text, behind);
         let value = self.text.text(range.clone());
@@ -483,16 +720,32 @@ impl NameBesideValue<'_> {
         if at == self.name.end {
             return None;
         }
-        for verb in ["is ", "was ", "to "] {
-            if text.bytes()[at..].starts_with(verb.as_bytes()) {
-                at = skip_blanks(text, at + verb.len());
-            }
+        for _ in 0..LINKS_MAX {
+            let rest = &text.bytes()[at..];
+            let is_link = |link: &&&str| rest.starts_with(link.as_bytes());
+            let Some(link) = LINKS.iter().find(is_link) else {
+                break;
+            };
+            at = skip_blanks(text, at + link.len());
         }
         // `Password for ada: …`
         if self.rating == NameRating::Password && text.bytes()[at..].starts_with(b"for ") {
             let owner = at + 4..end_of_name(text.bytes(), at + 4);
-            let (_, at) = read_joint(text, &owner).filter(|(joint, _)| *joint == Joint::Colon)?;
-            return self.as_secret(read_value_at(text, at)?);
+            let behind = skip_blanks(text, owner.end);
+            let at = match read_joint(text, &owner) {
+                Some((Joint::Colon, at)) => at,
+                _ if [b"is ", b"is:"]
+                    .iter()
+                    .any(|is| text.bytes()[behind..].starts_with(*is)) =>
+                {
+                    let is = behind..behind + 2;
+                    read_joint(text, &is).map_or(is.end + 1, |(_, at)| at)
+                }
+                _ => return None,
+            };
+            let mut value = read_value_at(text, at)?;
+            value.form = ValueForm::Spoken;
+            return self.as_secret(value);
         }
         if text.byte(at) == b'-' {
             return None;
@@ -501,7 +754,9 @@ impl NameBesideValue<'_> {
         let form = match self.context() {
             SpokenContext::Instruction => ValueForm::Constant,
             SpokenContext::Option => ValueForm::Bare,
-            SpokenContext::Sentence if self.rating < NameRating::Password => return None,
+            SpokenContext::Sentence if self.rating < NameRating::Password => {
+                return self.read_random(value);
+            }
             SpokenContext::Sentence => ValueForm::Spoken,
         };
         if value.form == ValueForm::Bare || form == ValueForm::Spoken {
@@ -520,7 +775,12 @@ impl NameBesideValue<'_> {
             .len()
             .saturating_sub(ACCOUNT_BYTES_MAX);
         let before = text.text(first..start);
-        let line = before.rsplit('\n').next().unwrap_or_default().trim_end();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        // Behind a part of a name, as in `set //registry.npmjs.org/:_authToken …`.
+        let line = line
+            .rsplit_once(' ')
+            .map_or(line, |(line, _)| line)
+            .trim_end();
         let is_outside = |c: char| !c.is_ascii_alphabetic() && c != '-';
         let word = line.rsplit(is_outside).next().unwrap_or_default();
         let instructions = ["ENV", "ARG", "setx", "setenv", "-x", "-gx", "-Ux", "set"];
@@ -553,7 +813,7 @@ impl NameBesideValue<'_> {
             let spelled = text.text(label.clone()).to_ascii_lowercase();
             match spelled.as_str() {
                 "value" | "val" | "parametervalue" | "string" | "body" | "secret-string"
-                | "stringvalue" => {
+                | "stringvalue" | "default" => {
                     let (joint, at) = read_joint(text, &label).or_else(|| {
                         (text.byte(label.start.wrapping_sub(1)) == b'-')
                             .then(|| (Joint::Equals, skip_blanks(text, label.end)))
@@ -567,6 +827,14 @@ impl NameBesideValue<'_> {
         None
     }
 }
+
+/// Words between the name of a secret and the secret, in sentences.
+const LINKS: [&str; 17] = [
+    "is: ", "is ", "was ", "to ", "has ", "been ", "be ", "should ", "will ", "now ", "set ",
+    "changed ", "reset ", "= ", "0 ", "5 ", "7 ",
+];
+/// So many of them follow each other.
+const LINKS_MAX: usize = 5;
 
 /// Where a name with a value behind blanks stands.
 enum SpokenContext {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::SecretRange;
 use super::assignments::{is_blank, is_quote, skip_blanks};
 use super::names::NameRating;
-use super::plain_text::PlainText;
+use super::plain_text::{OPAQUE, PlainText};
 use super::values::{ValueForm, is_placeholder, is_secret_value};
 
 /// The arguments of a program are looked at so far, in bytes.
@@ -22,6 +22,8 @@ enum OptionForm {
     Login,
     /// `-b FILE NAME SECRET`: the last argument
     Last,
+    /// `SECRET | …`: the argument of what is before the pipe
+    Piped,
 }
 
 /// Programs with options that take a secret.
@@ -50,6 +52,11 @@ const COMMANDS: &[SecretOption] = &[
     SecretOption { programs: &["openssl"], options: &["-k"], form: OptionForm::Next },
     SecretOption { programs: &["mosquitto_pub", "mosquitto_sub"], options: &["-P"], form: OptionForm::Next },
     SecretOption { programs: &["sonar-scanner", "snowsql"], options: &["-p"], form: OptionForm::Next },
+    SecretOption { programs: &["twine", "rclone"], options: &["-p", "pass"], form: OptionForm::Next },
+    SecretOption { programs: &["smbclient", "smbmap", "rpcclient"], options: &["-U"], form: OptionForm::Login },
+    SecretOption { programs: &["sqlplus", "expdp", "impdp", "sqlldr"], options: &[""], form: OptionForm::Login },
+    SecretOption { programs: &["vault"], options: &["login"], form: OptionForm::Last },
+    SecretOption { programs: &["echo", "printf"], options: &["-stdin", "sudo -S", "chpasswd", "passphrase-fd", "with-token", "cryptsetup"], form: OptionForm::Piped },
     SecretOption { programs: &["identified", "IDENTIFIED"], options: &["by", "BY"], form: OptionForm::Next },
 ];
 
@@ -68,7 +75,11 @@ pub(super) fn find_in_command(
         .iter()
         .filter(|row| row.programs.contains(&program));
     for row in rows {
-        find_behind_options(text, name.end, row, found);
+        if row.form == OptionForm::Piped {
+            found.extend(find_before_pipe(text, name.end, row.options));
+        } else {
+            find_behind_options(text, name.end, row, found);
+        }
     }
     found.len() > before
 }
@@ -90,6 +101,10 @@ fn may_be_program(name: &str) -> bool {
             | b'i'
             | b'o'
             | b'I'
+            | b't'
+            | b'e'
+            | b'v'
+            | b'p'
     )
 }
 
@@ -118,7 +133,7 @@ fn find_behind_options(
         let secret = match (*form, attached) {
             _ if is_awaited => Some(value.start),
             (OptionForm::Attached | OptionForm::Login, Some(begin)) => Some(begin),
-            (OptionForm::Next | OptionForm::Last, _)
+            (OptionForm::Next | OptionForm::Last | OptionForm::Piped, _)
             | (OptionForm::Attached | OptionForm::Login, None) => None,
         };
         let is_option = options.contains(&spelled.as_ref());
@@ -131,12 +146,25 @@ fn find_behind_options(
             let range = match form {
                 OptionForm::Login => {
                     let login = &text.bytes()[begin..value.end.max(begin)];
-                    let Some(colon) = login.iter().position(|byte| *byte == b':') else {
+                    let position =
+                        |signs: &[u8]| login.iter().position(|byte| signs.contains(byte));
+                    let is_slash = options.contains(&"");
+                    // The sign and two letters behind it may look like an escape.
+                    let signs: &[u8] = if is_slash {
+                        b"/"
+                    } else {
+                        &[b':', b'%', OPAQUE]
+                    };
+                    let Some(colon) = position(signs) else {
                         continue;
                     };
-                    begin + colon + 1..value.end
+                    let host = position(b"@").filter(|at| is_slash && *at > colon);
+                    begin + colon + usize::from(login[colon] != OPAQUE)
+                        ..host.map_or(value.end, |at| begin + at)
                 }
-                OptionForm::Attached | OptionForm::Next | OptionForm::Last => begin..value.end,
+                OptionForm::Attached | OptionForm::Next | OptionForm::Last | OptionForm::Piped => {
+                    begin..value.end
+                }
             };
             found.extend(as_secret(text, range));
         }
@@ -147,6 +175,30 @@ fn find_behind_options(
     }
     let last_argument = last_argument.filter(|_| *form == OptionForm::Last);
     found.extend(last_argument.and_then(|range| as_secret(text, range)));
+}
+
+/// What a program prints for another one that reads a secret.
+fn find_before_pipe(
+    text: &PlainText<'_>,
+    from: usize,
+    readers: &[&str],
+) -> Option<SecretRange<'static>> {
+    let (mut value, mut end) = read_argument(text, skip_blanks(text, from))?;
+    while text.byte(value.start) == b'-' || text.byte(value.start) == b'%' {
+        (value, end) = read_argument(text, skip_blanks(text, end))?;
+    }
+    let line = text.bytes()[end..].iter().take(ARGUMENTS_BYTES_MAX);
+    let line = text.text(end..end + line.take_while(|byte| **byte != b'\n').count());
+    let reader = line.trim_start().strip_prefix('|')?;
+    if !readers.iter().any(|name| reader.contains(name)) {
+        return None;
+    }
+    // `echo ada:… | chpasswd`
+    let user = text
+        .text(value.clone())
+        .find(':')
+        .map_or(0, |colon| colon + 1);
+    as_secret(text, value.start + user..value.end)
 }
 
 fn as_secret(text: &PlainText<'_>, range: Range<usize>) -> Option<SecretRange<'static>> {

@@ -20,6 +20,7 @@ pub(super) fn find_logins(text: &PlainText<'_>, found: &mut Vec<SecretRange<'_>>
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
             b':' if bytes[at..].starts_with(b"://") => found.extend(find_in_url(text, at)),
+            b':' if bytes[..at].ends_with(b":thin") => found.extend(find_behind_user(text, at + 1)),
             b':' => found.extend(find_in_pgpass(text, at)),
             b'@' if [b"tcp(".as_slice(), b"unix(", b"("]
                 .iter()
@@ -100,10 +101,10 @@ fn find_in_pgpass(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'sta
         .take_while(|byte| is_host(byte))
         .count();
     // A file and a line in it, as `grep -n` prints them. The folder of a socket is none.
-    let is_file = host < colon
+    let may_be_file = host < colon
         && bytes[colon - host - 1] == b'/'
         && bytes[colon - host..colon].contains(&b'.');
-    if !is_port || host == 0 || is_file {
+    if !is_port || host == 0 {
         return None;
     }
     let mut at = port.end;
@@ -143,11 +144,26 @@ fn find_in_pgpass(text: &PlainText<'_>, colon: usize) -> Option<SecretRange<'sta
         && value.len() - rest.len() <= 8
         && bytes[host.clone()].iter().any(u8::is_ascii_digit)
         && [&host, &database, &user].into_iter().all(is_group);
-    let is_message = is_number(&user) && is_wordy(&text.text(begin..end));
-    if is_address || is_message {
+    // The place in a file, and what is found there.
+    let is_place = is_number(&database) || is_number(&user);
+    let is_message = is_place && !value.iter().rev().take(2).all(u8::is_ascii_digit);
+    let is_message = is_message && is_wordy(&text.text(begin..end));
+    if is_address || is_message || (may_be_file && is_place) {
         return None;
     }
     as_password(text, begin..end)
+}
+
+/// The password behind a user and a slash: `jdbc:oracle:thin:scott/…@db`.
+fn find_behind_user(text: &PlainText<'_>, begin: usize) -> Option<SecretRange<'static>> {
+    let rest = text.bytes()[begin..].iter().take(LOGIN_BYTES_MAX);
+    let login = text.text(begin..begin + rest.take_while(|byte| !is_end(**byte)).count());
+    let (user, rest) = login.split_once('/')?;
+    let (password, _) = rest.rsplit_once('@')?;
+    let begin = begin + user.len() + 1;
+    (!user.is_empty() && login.is_ascii())
+        .then(|| as_password(text, begin..begin + password.len()))
+        .flatten()
 }
 
 /// The password before an address without a scheme.

@@ -18,7 +18,7 @@ pub(super) enum NameRating {
 }
 
 /// Words for what people choose and type.
-const PASSWORDS: [&str; 21] = [
+const PASSWORDS: [&str; 23] = [
     "password",
     "passwords",
     "passwd",
@@ -31,6 +31,8 @@ const PASSWORDS: [&str; 21] = [
     "requirepass",
     "masterauth",
     "kennwort",
+    "passe",
+    "senha",
     "userpass",
     "storepass",
     "keypass",
@@ -42,9 +44,10 @@ const PASSWORDS: [&str; 21] = [
     "adminpass",
 ];
 /// Words for what programs make.
-const SECRETS: [&str; 16] = [
+const SECRETS: [&str; 17] = [
     "secret",
     "token",
+    "mnemonic",
     "credential",
     "credentials",
     "creds",
@@ -384,7 +387,8 @@ pub(super) fn rate_name(name: &str) -> NameRating {
     let within = (1..=before.len()).any(|end| {
         let (word, before) = (&before[end - 1], &before[..end - 1]);
         let rating = rate_word(word, before, name);
-        rating > NameRating::Maybe || (word == "signing" && is_constant(name))
+        rating > NameRating::Maybe
+            || (matches!(word.as_str(), "signing" | "auth") && is_constant(name))
     });
     if within {
         NameRating::Maybe
@@ -402,7 +406,8 @@ fn rate_word(word: &str, before: &[String], name: &str) -> NameRating {
     match (word, qualifier) {
         // `pass: 14` counts tests.
         ("pass", None) => return NameRating::Secret,
-        ("pass", Some(_)) => return NameRating::Password,
+        // `ConvertTo-SecureString`
+        ("pass", Some(_)) | ("secure", Some("to")) => return NameRating::Password,
         ("pat", Some(_)) | ("salt" | "pepper", Some(_)) => return NameRating::Secret,
         ("token" | "tokens", Some(of)) if PLAIN_TOKENS.contains(&of) => return NameRating::Plain,
         ("key" | "keys", Some(of)) if PLAIN_KEYS.contains(&of) => return NameRating::Plain,
@@ -413,10 +418,15 @@ fn rate_word(word: &str, before: &[String], name: &str) -> NameRating {
         }
         ("key" | "keys", Some(of)) if KEYS.contains(&of) => return NameRating::Secret,
         ("key" | "keys", Some(_)) => return NameRating::Maybe,
-        ("signature", Some("amz" | "goog")) => return NameRating::Secret,
+        ("signature", Some("amz" | "goog"))
+        | ("team", Some("honeycomb"))
+        | ("seed", Some("totp" | "otp" | "mfa" | "wallet" | "master"))
+        | ("phrase", Some("seed" | "recovery" | "backup" | "pass"))
+        | ("code" | "codes", Some("recovery" | "backup" | "mfa")) => return NameRating::Secret,
         _ => {}
     }
-    if SECRETS.contains(&word) {
+    let of_key = word.strip_suffix("key");
+    if SECRETS.contains(&word) || of_key.is_some_and(|of| KEYS.contains(&of)) {
         return NameRating::Secret;
     }
     if MAYBE.contains(&word) {
@@ -441,15 +451,38 @@ pub(super) fn is_constant(name: &str) -> bool {
 /// Whether one of the words above may be in a name: most names have none, and
 /// are not looked at any further.
 fn may_be_secret(name: &str) -> bool {
-    const PARTS: [&str; 17] = [
-        "pass", "pw", "psk", "secret", "token", "key", "cred", "auth", "salt", "pepper", "jwt",
-        "pat", "dsn", "sig", "bearer", "kennwort", "sign",
+    const PARTS: [&str; 25] = [
+        "pass",
+        "pw",
+        "psk",
+        "secret",
+        "token",
+        "key",
+        "cred",
+        "auth",
+        "salt",
+        "pepper",
+        "jwt",
+        "pat",
+        "dsn",
+        "sig",
+        "bearer",
+        "kennwort",
+        "sign",
+        "senha",
+        "secure",
+        "mnemonic",
+        "honeycomb",
+        "seed",
+        "phrase",
+        "recovery",
+        "backup",
     ];
     let name = name.as_bytes();
     let begins_part = |byte: u8| {
         matches!(
             byte | 0x20,
-            b'p' | b's' | b't' | b'k' | b'c' | b'a' | b'j' | b'd' | b'b'
+            b'p' | b's' | b't' | b'k' | b'c' | b'a' | b'j' | b'd' | b'b' | b'm' | b'h' | b'r'
         )
     };
     let mut begins = (0..name.len()).filter(|at| begins_part(name[*at]));

@@ -12,7 +12,7 @@ pub(super) const COLOUR: u8 = 0x1b;
 /// Stands for the mark of a secret that was taken out.
 pub(super) const MARK: u8 = 0x1a;
 /// Stands for a character of which only is known that it is not ASCII.
-const OPAQUE: u8 = 0x80;
+pub(super) const OPAQUE: u8 = 0x80;
 /// How the mark of a secret begins.
 pub(super) const MARK_BEGIN: &str = "[redacted:";
 /// A mark is no longer than that, with the name of a variable in it.
@@ -35,7 +35,8 @@ impl<'t> PlainText<'t> {
     /// of URLs and of HTML.
     pub(super) fn decode(source: &'t str) -> Self {
         let bytes = source.as_bytes();
-        let may_be_escape = |byte: &u8| matches!(*byte, b'\\' | b'%' | b'&' | b'[' | COLOUR);
+        let may_be_escape =
+            |byte: &u8| matches!(*byte, b'\\' | b'%' | b'&' | b'[' | b'+' | b'\'' | COLOUR);
         let mut text = Self {
             source,
             bytes: Cow::Borrowed(bytes),
@@ -44,9 +45,14 @@ impl<'t> PlainText<'t> {
         let mut plain = Vec::new();
         let mut copied = 0;
         let mut at = 0;
+        let mut form = FormRun::default();
         while let Some(offset) = bytes[at..].iter().position(may_be_escape) {
             at += offset;
-            let Some(Escape { byte, end }) = read_escape(bytes, at) else {
+            let escape = match bytes[at] {
+                b'+' => form.read_blank(bytes, at),
+                _ => read_escape(bytes, at),
+            };
+            let Some(Escape { byte, end }) = escape else {
                 at += 1;
                 continue;
             };
@@ -114,6 +120,7 @@ fn read_escape(bytes: &[u8], at: usize) -> Option<Escape> {
         b'%' => read_percent(bytes, at),
         b'&' => read_entity(bytes, at),
         b'[' => read_mark(bytes, at),
+        b'\'' => read_doubled(bytes, at),
         _ => read_bracket(bytes, at + 1),
     }
 }
@@ -192,6 +199,55 @@ fn to_ascii(code: u32) -> u8 {
     }
 }
 
+/// The run of an encoded form that was looked at last: a value of a query, in which a `+`
+/// is a blank. In a key it is itself.
+#[derive(Default)]
+struct FormRun {
+    end: usize,
+    is_form: bool,
+}
+
+impl FormRun {
+    fn read_blank(&mut self, bytes: &[u8], at: usize) -> Option<Escape> {
+        if at >= self.end {
+            let is_edge = |byte: &u8| byte.is_ascii_whitespace() || b"\"'\\<>&?[]".contains(byte);
+            let before = bytes[self.end..at].iter().rev().position(is_edge);
+            let behind = bytes[at..].iter().position(is_edge);
+            let begin = before.map_or(self.end, |length| at - length);
+            self.end = behind.map_or(bytes.len(), |length| at + length);
+            self.is_form = is_form(&bytes[begin..self.end]);
+        }
+        let end = at + 1;
+        self.is_form.then_some(Escape { byte: b' ', end })
+    }
+}
+
+/// Whether a run with a `+` is words with blanks between them: it encodes what no key
+/// holds, has an option of a command in it, or begins with two words.
+fn is_form(run: &[u8]) -> bool {
+    let value = run.splitn(2, |byte| *byte == b'=').last().unwrap_or(run);
+    let mut words = value.split(|byte| *byte == b'+');
+    let is_part = |byte: &u8| byte.is_ascii_alphabetic() || b"._-:".contains(byte);
+    let is_word = |word: &[u8]| (2..=24).contains(&word.len()) && word.iter().all(is_part);
+    let is_text = |escape: &[u8]| {
+        let is_code = escape[1..].iter().all(u8::is_ascii_hexdigit);
+        let is_of_key = [b"%2B", b"%2F", b"%3D", b"%25"].contains(&&[
+            escape[0],
+            escape[1],
+            escape[2].to_ascii_uppercase(),
+        ]);
+        escape[0] == b'%' && is_code && !is_of_key
+    };
+    let has = |is: &dyn Fn(&[u8]) -> bool, length| run.windows(length).any(is);
+    !has(&|escape| escape == b"%20", 3)
+        && (has(&is_text, 3)
+            || has(
+                &|three| three.starts_with(b"+-") && three[2].is_ascii_alphabetic(),
+                3,
+            )
+            || (words.clone().count() > 2 && words.by_ref().take(2).all(is_word)))
+}
+
 /// `%3D`, and `%253D` where it was encoded again.
 fn read_percent(bytes: &[u8], at: usize) -> Option<Escape> {
     let hex = |at: usize| {
@@ -266,6 +322,18 @@ fn read_entity(bytes: &[u8], at: usize) -> Option<Escape> {
     (behind > at + 1).then_some(Escape {
         byte: b'&',
         end: behind,
+    })
+}
+
+/// `''` in a string of YAML or SQL. Where nothing can be in it, it is an empty string.
+fn read_doubled(bytes: &[u8], at: usize) -> Option<Escape> {
+    let before = bytes.get(at.wrapping_sub(1)).copied().unwrap_or(b' ');
+    let behind = bytes.get(at + 2).copied().unwrap_or(b' ');
+    let is_empty = (before.is_ascii_whitespace() || b"=(,:[{".contains(&before))
+        && (behind.is_ascii_whitespace() || b",;)]}".contains(&behind));
+    (bytes.get(at + 1) == Some(&b'\'') && !is_empty).then_some(Escape {
+        byte: b'\'',
+        end: at + 2,
     })
 }
 

@@ -4,7 +4,7 @@
 //! something beside them that only holds the place: a variable, a call, a type,
 //! a path, a word.
 
-use super::names::NameRating;
+use super::names::{NameRating, split_words};
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ const SUFFIX_BYTES: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const KEY_BEGINS: [&str; 6] = ["live", "test", "prod", "key", "sk", "pk"];
 
 /// What only holds the place of a secret, wherever it stands in a value. All in lower case.
-const PLACEHOLDERS: [&str; 21] = [
+const PLACEHOLDERS: [&str; 20] = [
     "example",
     "xxxx",
     "your_",
@@ -52,7 +52,6 @@ const PLACEHOLDERS: [&str; 21] = [
     "$(",
     "{{",
     "#{",
-    "%(",
     "...",
     "****",
     "insert_",
@@ -182,34 +181,21 @@ pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) 
         NameRating::Maybe | NameRating::Secret if is_object_name(rating, value) => false,
         NameRating::Maybe => {
             let is_name = is_uuid(value) || (is_hash(value) && form != ValueForm::Constant);
-            !is_wordy && !is_number && digits > 0 && !is_name
+            let is_mixed =
+                length > 23 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+            !is_wordy && !is_number && (digits > 0 || is_mixed) && !is_name
         }
-        NameRating::Secret if is_wordy && form == ValueForm::Quoted => {
-            // Words with numbers between them, as `hunter2hunter2`.
-            let bytes = value.as_bytes();
-            let is_mixed = bytes
-                .windows(2)
-                .any(|two| two[0].is_ascii_digit() && two[1].is_ascii_alphabetic());
-            is_mixed && digits > 1 && is_one_word(value) && !names_a_secret(value)
+        // Programs make tokens; people choose some secrets of programs all the same.
+        NameRating::Secret
+            if is_wordy && matches!(form, ValueForm::Quoted | ValueForm::Constant) =>
+        {
+            digits > 1 && is_chosen(value, form)
         }
         NameRating::Secret => {
             !is_wordy && !is_number && (digits > 0 || has(u8::is_ascii_uppercase))
         }
         NameRating::Password if is_number => digits >= 8 && form != ValueForm::Bare,
-        NameRating::Password if is_wordy => {
-            let least = match form {
-                ValueForm::Quoted | ValueForm::Constant => 1,
-                ValueForm::Bare | ValueForm::Spoken => 2,
-            };
-            let is_compound = !is_one_word(value);
-            // A name of a type may hold a number, and one in capitals less often.
-            let least_of_words = 1 + usize::from(has(u8::is_ascii_lowercase));
-            if is_compound {
-                digits >= least_of_words && is_passphrase(value)
-            } else {
-                digits >= least && !names_a_secret(value)
-            }
-        }
+        NameRating::Password if is_wordy => is_chosen(value, form),
         NameRating::Password => {
             digits > 0 || has(u8::is_ascii_uppercase) || form != ValueForm::Spoken
         }
@@ -258,9 +244,7 @@ fn is_object_name(rating: NameRating, value: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let (namespace, name) = value.rsplit_once('/').unwrap_or(("", value));
     let first = name.split('-').next().unwrap_or(name);
-    if rating > NameRating::Maybe && KEY_BEGINS.contains(&first) {
-        return false;
-    }
+    let is_key_begin = rating > NameRating::Maybe && KEY_BEGINS.contains(&first);
     let (mut words, mut suffix) = (0, 0);
     for part in name.split('-') {
         if part.bytes().all(|byte| byte.is_ascii_lowercase()) && is_wordy(part) {
@@ -268,7 +252,7 @@ fn is_object_name(rating: NameRating, value: &str) -> bool {
             continue;
         }
         suffix += part.len();
-        let begins_with_words = words > 0;
+        let begins_with_words = words > usize::from(is_key_begin);
         let is_suffix = part.bytes().all(|byte| SUFFIX_BYTES.contains(&byte));
         let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
         if !begins_with_words || !(1..=SUFFIX_PART_BYTES_MAX).contains(&part.len()) {
@@ -305,29 +289,84 @@ fn ends_with_number(text: &str) -> bool {
         == 2
 }
 
-/// Words of the names of algorithms, which are no passphrases.
-const ALGORITHMS: [&str; 5] = ["sha", "hmac", "pbkdf", "base", "aes"];
+/// Words that people name and describe things with, and make no passwords of.
+#[rustfmt::skip]
+const DESCRIBING: [&str; 194] = [
+    "account", "aes", "alias", "api", "app", "arg", "argon", "argument", "article", "ascii",
+    "ask", "attr", "backend", "bar", "base", "basic", "baz", "bcrypt", "bearer", "branch",
+    "bucket", "build", "button", "case", "chapter", "ci", "class", "client", "cluster", "code",
+    "col", "column", "config", "const", "count", "data", "database", "db", "default", "demo",
+    "deploy", "dev", "doc", "docs", "dummy", "email", "enc", "entry", "env", "error", "event",
+    "example", "expected", "fake", "field", "file", "fixme", "fixture", "foo", "form", "func",
+    "function", "gateway", "global", "group", "header", "hmac", "host", "id", "image", "index",
+    "input", "instance", "int", "iso", "item", "job", "jwt", "label", "len", "length", "level",
+    "line", "link", "local", "main", "manual", "map", "max", "md", "message", "method", "min",
+    "mock", "mode", "model", "module", "name", "node", "none", "null", "number", "oauth",
+    "object", "operator", "option", "order", "output", "package", "page", "param", "parameter",
+    "pbkdf", "pod", "policy", "pool", "prod", "production", "project", "prompt", "prop", "proto", "proxy",
+    "query", "queue", "read", "region", "release", "remote", "resource", "result", "role", "root",
+    "row", "rsa", "rule", "runner", "sample", "schema", "scope", "scram", "script", "section",
+    "see", "server", "service", "session", "setting", "settings", "sha", "stage", "staging",
+    "state", "step", "store", "stored", "str", "string", "struct", "style", "system", "tab",
+    "table", "tag", "target", "task", "team", "temp", "template", "test", "testing", "tests",
+    "text", "title", "todo", "type", "u", "uid", "unit", "url", "use", "utf", "v", "value", "var",
+    "variable", "vault", "version", "view", "volume", "web", "worker", "x", "zone",
+];
+/// Words of a sentence.
+#[rustfmt::skip]
+const OF_SENTENCES: [&str; 53] = [
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "can", "do", "does", "for", "from",
+    "get", "go", "has", "have", "here", "how", "if", "in", "is", "it", "its", "make", "may",
+    "must", "my", "never", "no", "not", "of", "on", "or", "our", "please", "put", "run", "set",
+    "should", "that", "the", "then", "this", "to", "via", "was", "when", "will", "with", "you",
+    "your",
+];
 
-/// Whether words in capitals with a number are as people make passwords of them:
-/// `Copper-Lantern-42`, `WINTER_IS_COMING_2024`. A name in small letters is none.
-fn is_passphrase(value: &str) -> bool {
+/// Whether words with numbers are as people make passwords of them: `hunter22`,
+/// `Copper-Lantern-42`, `purple-monkey-river`. One word of a description or of a name makes
+/// all of them one: `prod-db-01`, `STEP_2`, `ask-your-admin`.
+fn is_chosen(value: &str, form: ValueForm) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let is_word = |word: &str| {
-        word.starts_with(|c: char| c.is_ascii_uppercase())
-            && !ALGORITHMS.contains(&word.to_ascii_lowercase().as_str())
+    let is_compound = !is_one_word(value);
+    let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count();
+    let digits = count(u8::is_ascii_digit);
+    let words = split_words(value);
+    let words = words
+        .iter()
+        .filter(|word| !word.as_bytes()[0].is_ascii_digit());
+    let is_foreign = |word: &&String| {
+        let word = word.as_str();
+        DESCRIBING.contains(&word) || (digits < 2 && OF_SENTENCES.contains(&word))
     };
-    let words = value.split(|c: char| !c.is_ascii_alphabetic());
-    let mut words = words.filter(|word| !word.is_empty());
-    value.bytes().all(is_part)
-        && words.all(is_word)
-        && (ends_with_number(value) || !names_a_secret(value))
+    let is_described = words.clone().any(|word| is_foreign(&word)) || names_a_secret(value);
+    if is_described || (is_compound && !value.bytes().all(is_part)) {
+        return false;
+    }
+    let is_strict = matches!(form, ValueForm::Bare | ValueForm::Spoken);
+    // Who writes words without a number writes some of them, and with hyphens.
+    let capitals = count(u8::is_ascii_uppercase);
+    let is_phrase =
+        || words.count() > 2 && capitals == 0 && !is_strict && !value.contains(['_', '.']);
+    let least = match (is_compound, capitals, count(u8::is_ascii_lowercase)) {
+        (false, _, _) => 1 + usize::from(is_strict),
+        // The names of constants and of objects end with numbers.
+        (true, _, 0) => 3,
+        (true, 0, _) => 2,
+        (true, _, _) => 1 + usize::from(is_strict),
+    };
+    digits >= least || (is_compound && digits == 0 && is_phrase())
 }
 
 /// Whether a word of a value is one that names secrets: `DB_PASSWORD1` is a variable.
 fn names_a_secret(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let names = ["pass", "secret", "token", "key", "auth", "user"];
-    names.iter().any(|name| lower.contains(name))
+    const NAMES: [&str; 6] = ["pass", "secret", "token", "auth", "user", "admin"];
+    let words = split_words(value);
+    words.iter().any(|word| {
+        matches!(
+            word.as_str(),
+            "key" | "keys" | "pwd" | "cred" | "creds" | "apikey"
+        ) || NAMES.iter().any(|name| word.contains(name))
+    })
 }
 
 /// Whether a value is a word with a number, as `hunter22`, and no compound.
@@ -355,7 +394,8 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     let is_sigil = value.starts_with(['$', '@', '%', ':']);
     let first = value.chars().next();
     let is_hole = value.starts_with(['<', '{', '[', '('])
-        || value.contains('<')
+        || holds_hole(value, "<", ">")
+        || holds_hole(value, "%(", ")")
         || (value.starts_with("__") && value.ends_with("__"));
     let known = value.len() - word.len() <= 3 && KNOWN_WORDS.contains(&word);
     known
@@ -365,6 +405,14 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || value.chars().all(|c| Some(c) == first)
         || is_name_of_variable(value)
         || (is_sigil && is_variable())
+}
+
+/// Whether words in such brackets hold the place of something in a value.
+fn holds_hole(value: &str, open: &str, close: &str) -> bool {
+    let behind = value.split_once(open).map(|(_, behind)| behind);
+    let name = behind.map(|behind| behind.split_once(close).map_or(behind, |(name, _)| name));
+    let is_part = |c: char| c.is_alphanumeric() || " _-.:/$".contains(c);
+    name.is_some_and(|name| name.chars().all(is_part) && (name.is_empty() || is_wordy(name)))
 }
 
 /// Whether a value is something else: a path, an address, the name of a file.
@@ -414,7 +462,7 @@ fn holds_digest(value: &str) -> bool {
 }
 
 /// Whether a value without quotation marks is a part of a program: a call, a member, a type.
-fn is_code(value: &str) -> bool {
+pub(super) fn is_code(value: &str) -> bool {
     let call = value.split_once('(').map(|(name, _)| name);
     let index = value.split_once('[').map(|(name, _)| name);
     call.or(index).is_some_and(is_identifier)
@@ -435,6 +483,11 @@ pub(super) fn is_uuid(value: &str) -> bool {
         && value
             .bytes()
             .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// Whether a value names something: a UUID or a hash.
+pub(super) fn is_name(value: &str) -> bool {
+    is_uuid(value) || is_hash(value)
 }
 
 fn is_hash(value: &str) -> bool {
