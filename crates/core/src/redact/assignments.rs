@@ -123,11 +123,8 @@ fn find_beside_name(
         found.push(secret);
         return;
     }
-    let rating = if is_login_call(text, name, &spelled) {
-        NameRating::Password
-    } else {
-        rate_in_context(text, name, &spelled)
-    };
+    find_in_login_call(text, name, &spelled, found);
+    let rating = rate_in_context(text, name, &spelled);
     // The user of an address is no name: `https://access-token:…@host`.
     let is_user = text.bytes()[..name.start].ends_with(b"://");
     let is_kind = spelled == "secret" && is_in_resource_name(text, name.start);
@@ -150,6 +147,10 @@ fn find_beside_name(
     found.extend(secret.or_else(|| beside.read_labelled()));
 }
 
+/// Words before `pass` that make a password of it.
+const OWNERS: [&[u8]; 8] = [
+    b"db ", b"admin ", b"root ", b"login ", b"my ", b"smtp ", b"wifi ", b"ssh ",
+];
 /// Names of parameters that are secrets in the query of an address, where they look like it.
 const OF_QUERIES: [&str; 6] = ["key", "code", "session_id", "sessionid", "sid", "ticket"];
 
@@ -160,6 +161,7 @@ fn rate_in_context(text: &PlainText<'_>, name: &Range<usize>, spelled: &str) -> 
     match rating {
         NameRating::Plain if OF_QUERIES.contains(&spelled) => match before {
             [.., b'?' | b'&'] => NameRating::Maybe,
+            [.., b'/'] if spelled == "key" => NameRating::Maybe,
             // `API key`, `seed phrase`
             [.., byte, b' '] if byte.is_ascii_alphabetic() => {
                 let length = before[..before.len() - 1].iter().rev().take(16);
@@ -183,6 +185,7 @@ fn rate_in_context(text: &PlainText<'_>, name: &Range<usize>, spelled: &str) -> 
                 || has(b" :resu")
                 || has(b" resu")
                 || has(b"nigol")
+                || OWNERS.iter().any(|owner| before.ends_with(owner))
             {
                 NameRating::Password
             } else {
@@ -253,15 +256,59 @@ fn find_spoken_login(
     })
 }
 
-/// Whether a name logs in with a user and a password: `login("ada", "…")`.
-fn is_login_call(text: &PlainText<'_>, name: &Range<usize>, spelled: &str) -> bool {
-    const CALLS: [&str; 5] = ["login", "authenticate", "auth", "credential", "credentials"];
-    let spelled = spelled.to_ascii_lowercase();
+/// Calls that take a password, or a key, behind something else.
+const LOGIN_CALLS: [&str; 16] = [
+    "login",
+    "authenticate",
+    "auth",
+    "credential",
+    "credentials",
+    "credentials.basic",
+    "basicauth",
+    "basic_auth",
+    "getconnection",
+    "mysqli",
+    "pdo",
+    "ftp",
+    "jwt.sign",
+    "jwt.verify",
+    "jwt.encode",
+    "jwt.decode",
+];
+
+/// Finds the password of a call that logs in: `login("ada", "…")`, `basic_auth(user, Some("…"))`.
+fn find_in_login_call(
+    text: &PlainText<'_>,
+    name: &Range<usize>,
+    spelled: &str,
+    found: &mut Vec<SecretRange<'_>>,
+) {
     let open = name.end + usize::from(text.byte(name.end) == b'=');
-    text.byte(open) == b'('
-        && is_quote(text.byte(open + 1))
-        && CALLS.iter().any(|call| spelled.ends_with(call))
-        && second_argument(text, open).is_some()
+    let spelled = spelled.to_ascii_lowercase();
+    if text.byte(open) != b'(' || !LOGIN_CALLS.iter().any(|call| spelled.ends_with(call)) {
+        return;
+    }
+    let last = text.bytes().len().min(open + PARAMETERS_BYTES_MAX);
+    let (mut at, mut is_first) = (open + 1, true);
+    while at < last && !matches!(text.byte(at), b')' | b'\n' | MARK) {
+        if !is_quote(text.byte(at)) {
+            is_first = is_first && text.byte(at) != b',';
+            at += 1;
+            continue;
+        }
+        let range = at + 1..end_of_quoted(text, at);
+        at = range.end.max(at) + 1;
+        let value = text.text(range.clone());
+        let is_secret = is_secret_value(NameRating::Password, &value, ValueForm::Quoted)
+            && !value.contains([':', '/', '='])
+            && value.bytes().any(|byte| byte.is_ascii_digit());
+        if !is_first && is_secret {
+            found.push(SecretRange {
+                name: "assigned-secret",
+                range,
+            });
+        }
+    }
 }
 
 /// Whether a word is a part of the name of a secret: `arn:aws:secretsmanager:…:secret:…`.
@@ -302,7 +349,7 @@ fn read_joint(text: &PlainText<'_>, name: &Range<usize>) -> Option<(Joint, usize
     }
     at = skip_blanks(text, at);
     let rest = &text.bytes()[at..];
-    let joints: [(&[u8], Option<Joint>); 19] = [
+    let joints: [(&[u8], Option<Joint>); 20] = [
         (b"=>", Some(Joint::Equals)),
         (b"==", None),
         (b"=~", None),
@@ -321,15 +368,31 @@ fn read_joint(text: &PlainText<'_>, name: &Range<usize>) -> Option<(Joint, usize
         (b"?? ", Some(Joint::Equals)),
         (b"| ", Some(Joint::Loose)),
         (b"!=", None),
-        (b",", is_quoted.then_some(Joint::Comma)),
+        (b"/", Some(Joint::Loose)),
+        (
+            b",",
+            (is_quoted || is_constant(&text.text(name.clone()))).then_some(Joint::Comma),
+        ),
     ];
     let (spelled, joint) = joints
         .iter()
         .find(|(spelled, _)| rest.starts_with(spelled))?;
-    let begin = skip_blanks(text, at + spelled.len());
+    let mut begin = skip_blanks(text, at + spelled.len());
+    // `**Password:** …`
+    while text.byte(begin) == b'*' {
+        begin = skip_blanks(text, begin + 1);
+    }
     let is_joint = match *spelled {
         // What stands in for a variable that is not set.
         b"|| " | b"?? " => is_quote(text.byte(begin)),
+        // `/key/…` in a path
+        b"/" => {
+            let rest = text.bytes()[begin..].iter().take(NAME_BYTES_MAX);
+            let is_last = rest
+                .take_while(|byte| !is_blank(**byte) && !is_quote(**byte))
+                .all(|byte| *byte != b'.');
+            text.bytes()[..name.start].ends_with(b"/") && at == name.end && is_last
+        }
         b"| " => {
             let mut before = text.bytes()[..name.start].iter().rev().take(4);
             before.find(|byte| !is_blank(**byte) && !b"`*".contains(byte)) == Some(&b'|')
@@ -604,6 +667,11 @@ impl NameBesideValue<'_> {
             (Joint::Equals | Joint::Colon, ValueForm::Bare) if self.is_constant => {
                 value.form = ValueForm::Constant;
             }
+            (Joint::Equals | Joint::Colon, ValueForm::Quoted)
+                if self.is_constant && self.rating == NameRating::Maybe =>
+            {
+                value.form = ValueForm::Constant;
+            }
             (Joint::Equals, ValueForm::Bare) if self.text.byte(at.wrapping_sub(1)) == b'=' => {
                 value.form = ValueForm::Constant;
             }
@@ -679,7 +747,7 @@ impl NameBesideValue<'_> {
         let line = self
             .text
             .text(behind..behind + line.take_while(|byte| **byte != b'\n').count());
-        let parameter = ["response=", "ignature="]
+        let parameter = ["response=", "ignature=", "mac="]
             .iter()
             .find_map(|name| Some(line.find(name)? + name.len()));
         if let Some(offset) = parameter.filter(|_| line.is_ascii()) {
@@ -753,7 +821,7 @@ impl NameBesideValue<'_> {
         let mut value = read_value_at(text, at)?;
         let form = match self.context() {
             SpokenContext::Instruction => ValueForm::Constant,
-            SpokenContext::Option => ValueForm::Bare,
+            SpokenContext::Option => ValueForm::Constant,
             SpokenContext::Sentence if self.rating < NameRating::Password => {
                 return self.read_random(value);
             }
@@ -820,7 +888,7 @@ impl NameBesideValue<'_> {
                     })?;
                     return self.read_value(at, joint);
                 }
-                "key" | "name" | "header" => at = label.end,
+                "key" | "name" | "header" | "type" | "securestring" => at = label.end,
                 _ => return None,
             }
         }
@@ -829,9 +897,9 @@ impl NameBesideValue<'_> {
 }
 
 /// Words between the name of a secret and the secret, in sentences.
-const LINKS: [&str; 17] = [
+const LINKS: [&str; 21] = [
     "is: ", "is ", "was ", "to ", "has ", "been ", "be ", "should ", "will ", "now ", "set ",
-    "changed ", "reset ", "= ", "0 ", "5 ", "7 ",
+    "changed ", "reset ", "= ", "0 ", "5 ", "7 ", "ist ", "lautet ", "est ", "es ",
 ];
 /// So many of them follow each other.
 const LINKS_MAX: usize = 5;

@@ -52,7 +52,16 @@ const COMMANDS: &[SecretOption] = &[
     SecretOption { programs: &["openssl"], options: &["-k"], form: OptionForm::Next },
     SecretOption { programs: &["mosquitto_pub", "mosquitto_sub"], options: &["-P"], form: OptionForm::Next },
     SecretOption { programs: &["sonar-scanner", "snowsql"], options: &["-p"], form: OptionForm::Next },
-    SecretOption { programs: &["twine", "rclone"], options: &["-p", "pass"], form: OptionForm::Next },
+    SecretOption { programs: &["twine", "rclone", "useradd", "usermod", "security", "evil-winrm"], options: &["-p", "pass", "obscure"], form: OptionForm::Next },
+    SecretOption { programs: &["security"], options: &["-w"], form: OptionForm::Next },
+    SecretOption { programs: &["ssh-keygen"], options: &["-N", "-P"], form: OptionForm::Next },
+    SecretOption { programs: &["signtool"], options: &["/p"], form: OptionForm::Next },
+    SecretOption { programs: &["xfreerdp", "cmdkey"], options: &["/p:", "/pass:"], form: OptionForm::Attached },
+    SecretOption { programs: &["keyvault"], options: &["--value"], form: OptionForm::Next },
+    SecretOption { programs: &["NickServ", "nickserv"], options: &["IDENTIFY", "identify"], form: OptionForm::Next },
+    SecretOption { programs: &["lftp", "ab"], options: &["-u", "-A"], form: OptionForm::Login },
+    SecretOption { programs: &["rabbitmqctl"], options: &["change_password", "add_user"], form: OptionForm::Last },
+    SecretOption { programs: &["net"], options: &["user", "use"], form: OptionForm::Last },
     SecretOption { programs: &["smbclient", "smbmap", "rpcclient"], options: &["-U"], form: OptionForm::Login },
     SecretOption { programs: &["sqlplus", "expdp", "impdp", "sqlldr"], options: &[""], form: OptionForm::Login },
     SecretOption { programs: &["vault"], options: &["login"], form: OptionForm::Last },
@@ -67,7 +76,15 @@ pub(super) fn find_in_command(
     name: &Range<usize>,
     found: &mut Vec<SecretRange<'_>>,
 ) -> bool {
-    if !is_blank(text.byte(name.end)) || !may_be_program(program) {
+    if !is_blank(text.byte(name.end)) {
+        return false;
+    }
+    let is_user = matches!(program, "u" | "U" | "user" | "username");
+    if is_user && text.byte(name.start.wrapping_sub(1)) == b'-' {
+        found.extend(find_behind_user(text, name.end));
+        return false;
+    }
+    if !may_be_program(program) {
         return false;
     }
     let before = found.len();
@@ -105,6 +122,10 @@ fn may_be_program(name: &str) -> bool {
             | b'e'
             | b'v'
             | b'p'
+            | b'k'
+            | b'n'
+            | b'N'
+            | b'a'
     )
 }
 
@@ -138,7 +159,9 @@ fn find_behind_options(
         };
         let is_option = options.contains(&spelled.as_ref());
         is_awaited = matches!(form, OptionForm::Next | OptionForm::Login) && is_option;
-        last_argument = is_given.then(|| value.clone());
+        if !spelled.starts_with('/') {
+            last_argument = is_given.then(|| value.clone());
+        }
         is_given = is_given || is_option || attached.is_some();
         if let Some(begin) = secret {
             // `-p"…"` and `-u"…"`: the mark stands within the argument.
@@ -153,7 +176,7 @@ fn find_behind_options(
                     let signs: &[u8] = if is_slash {
                         b"/"
                     } else {
-                        &[b':', b'%', OPAQUE]
+                        &[b':', b'%', b',', OPAQUE]
                     };
                     let Some(colon) = position(signs) else {
                         continue;
@@ -175,6 +198,16 @@ fn find_behind_options(
     }
     let last_argument = last_argument.filter(|_| *form == OptionForm::Last);
     found.extend(last_argument.and_then(|range| as_secret(text, range)));
+}
+
+/// The password of a user, whatever the program: `-u NAME -p SECRET`.
+fn find_behind_user(text: &PlainText<'_>, from: usize) -> Option<SecretRange<'static>> {
+    let (_, end) = read_argument(text, skip_blanks(text, from))?;
+    let (option, end) = read_argument(text, skip_blanks(text, end))?;
+    let (value, _) = read_argument(text, skip_blanks(text, end))?;
+    (text.text(option) == "-p")
+        .then(|| as_secret(text, value))
+        .flatten()
 }
 
 /// What a program prints for another one that reads a secret.

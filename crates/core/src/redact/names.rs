@@ -94,6 +94,10 @@ const ENDS: [&str; 13] = [
     "dbpass",
     "pw",
 ];
+/// Beginnings of words that end with `pass` and are none.
+const NO_PASSES: [&str; 9] = [
+    "", "by", "com", "encom", "over", "sur", "tres", "under", "multi",
+];
 /// A `key` of that is a secret.
 const KEYS: [&str; 60] = [
     "api",
@@ -424,6 +428,10 @@ fn rate_word(word: &str, before: &[String], name: &str) -> NameRating {
         | ("phrase", Some("seed" | "recovery" | "backup" | "pass"))
         | ("code" | "codes", Some("recovery" | "backup" | "mfa")) => return NameRating::Secret,
         _ => {}
+    }
+    let of_pass = word.strip_suffix("pass");
+    if of_pass.is_some_and(|of| !NO_PASSES.contains(&of)) {
+        return NameRating::Password;
     }
     let of_key = word.strip_suffix("key");
     if SECRETS.contains(&word) || of_key.is_some_and(|of| KEYS.contains(&of)) {

@@ -189,7 +189,8 @@ pub(super) fn is_secret_value(rating: NameRating, value: &str, form: ValueForm) 
         NameRating::Secret
             if is_wordy && matches!(form, ValueForm::Quoted | ValueForm::Constant) =>
         {
-            digits > 1 && is_chosen(value, form)
+            (digits > 1 || value.contains(['!', '@', '#', '$', '%', '^', '*']))
+                && is_chosen(value, form)
         }
         NameRating::Secret => {
             !is_wordy && !is_number && (digits > 0 || has(u8::is_ascii_uppercase))
@@ -342,7 +343,10 @@ fn is_chosen(value: &str, form: ValueForm) -> bool {
     if is_described || (is_compound && !value.bytes().all(is_part)) {
         return false;
     }
-    let is_strict = matches!(form, ValueForm::Bare | ValueForm::Spoken);
+    // `GoldenGate7#`
+    let has_sign =
+        count(u8::is_ascii_uppercase) > 0 && value.contains(['!', '@', '#', '$', '%', '^', '*']);
+    let is_strict = matches!(form, ValueForm::Bare | ValueForm::Spoken) && !has_sign;
     // Who writes words without a number writes some of them, and with hyphens.
     let capitals = count(u8::is_ascii_uppercase);
     let is_phrase =
@@ -469,7 +473,10 @@ pub(super) fn is_code(value: &str) -> bool {
         || value.contains("::")
         || value.contains("->")
         || value.starts_with(['&', '*', '!'])
-        || (value.contains('.') && is_identifier(value) && is_wordy(value))
+        || (value.contains('.')
+            && is_identifier(value)
+            && is_wordy(value)
+            && !value.rsplit('.').next().is_some_and(ends_with_number))
 }
 
 fn is_identifier(text: &str) -> bool {
