@@ -45,7 +45,7 @@ pub(crate) fn ask_consent(
 
 /// Whether there is a person at a terminal who can be asked.
 pub(crate) fn can_ask(output: &CliOutput) -> bool {
-    output.is_live() && io::stdin().is_terminal()
+    output.is_watched() && io::stdin().is_terminal()
 }
 
 /// Whether commands that were shown are trusted.

@@ -8,7 +8,7 @@ use piton_engine::verbs::journal::EventView;
 use piton_engine::{CommandExit, Failure, Notice, World};
 
 use crate::output::{CliOutput, DIM};
-use crate::show::progress;
+use crate::show::{live, progress};
 
 /// A command as it was typed.
 pub(crate) trait TypedCommand: ClapArgs {
@@ -85,13 +85,16 @@ impl<'i> Invocation<'i> {
                 });
             }
             Notice::Event(recorded, tables) => {
-                if let Some(line) = progress::render_event_line(recorded, tables) {
-                    output.print_note(&line);
+                let line = progress::render_event_line(recorded, tables);
+                if let Some(line) = line.filter(|line| !(output.is_live() && line.is_shown_live()))
+                {
+                    output.print_note(&line.render(output.marks()));
                 }
             }
-            Notice::Working(working) => {
+            Notice::Progress(progress) => {
                 if output.is_live() {
-                    output.show_live_line(&progress::render_working_line(working));
+                    let view = live::RunView::of_progress(progress);
+                    output.show_live(|screen| live::region_lines(&view, screen));
                 }
             }
             Notice::Waiting(until) => {

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     let mut output = CliOutput::new(args.json);
     let exit = match World::from_environment() {
         Ok(world) => {
+            output.detect_terminal(&world.env);
             let done = run_with_config(&world, args, &mut output);
             for warning in world.drain_warnings() {
                 output.print_warning(&warning);

@@ -3,9 +3,12 @@
 //! Text for people passes [`clean_text`] here, wherever it comes from. JSON is exact
 //! always; other files that piton makes are exact except on a terminal.
 
+mod region;
 mod style;
+mod terminal;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
@@ -16,9 +19,12 @@ use piton_engine::{CommandExit, Failure, Findings};
 
 use crate::show::problems;
 
+pub(crate) use self::region::{Screen, count_columns, cut_columns};
 pub(crate) use self::style::{
     BOLD, CYAN, DIM, GREEN, OutputStyle, PLAIN, RED, YELLOW, mark_styles,
 };
+pub(crate) use self::terminal::MarkSet;
+use self::terminal::TerminalKind;
 
 /// A longer line of a text for people is cut. (What an agent said and what is to be
 /// consented to is shown whole.)
@@ -31,7 +37,8 @@ const CAN_BE_JSON: &str = "what piton prints can be said in JSON";
 pub(crate) struct CliOutput {
     /// Data is printed as JSON.
     pub(crate) json: bool,
-    live: Option<String>,
+    /// What stderr is.
+    terminal: TerminalKind,
     /// Why data could not be written, the first time that it could not.
     unwritten: Option<io::Error>,
 }
@@ -40,21 +47,28 @@ impl CliOutput {
     pub(crate) fn new(json: bool) -> Self {
         Self {
             json,
-            live: None,
+            terminal: TerminalKind::NoTerminal,
             unwritten: None,
+        }
+    }
+
+    /// Learns from the environment what the terminal can show.
+    pub(crate) fn detect_terminal(&mut self, env: &BTreeMap<String, String>) {
+        if io::stderr().is_terminal() {
+            self.terminal = TerminalKind::of_environment(env);
         }
     }
 
     /// Prints data for people; without colours where stdout does not show them.
     pub(crate) fn print_data(&mut self, text: &str) -> OutputFlow {
-        self.clear_live_line();
+        region::clear();
         let clean = style::render_text(text, bound_clean_text);
         self.write_stdout(anstream::stdout().lock(), &clean)
     }
 
     /// The same, each line whole however long it is.
     pub(crate) fn print_long_data(&mut self, text: &str) -> OutputFlow {
-        self.clear_live_line();
+        region::clear();
         let clean = style::render_text(text, clean_text);
         self.write_stdout(anstream::stdout().lock(), &clean)
     }
@@ -106,6 +120,7 @@ impl CliOutput {
     /// What the process ends with. Data that could not be written is told of
     /// here, once, whatever the command did after it.
     pub(crate) fn exit_code(&mut self, exit: CommandExit) -> ExitCode {
+        region::clear();
         let Some(error) = self.unwritten.take() else {
             return ExitCode::from(exit.code());
         };
@@ -124,13 +139,13 @@ impl CliOutput {
 
     /// Says something that is not data.
     pub(crate) fn print_note(&mut self, text: &str) {
-        self.clear_live_line();
         let clean = style::render_text(text, bound_clean_text);
         write_stderr(&format!("{clean}\n"));
     }
 
     /// Asks something that is answered in a line of stdin.
     pub(crate) fn ask_line(&mut self, question: &str) -> String {
+        region::clear();
         self.print_note(question);
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).ok();
@@ -140,7 +155,6 @@ impl CliOutput {
     /// Says something that is not data as JSON on one line.
     pub(crate) fn print_note_line(&mut self, answer: &impl Answer) {
         let text = serde_json::to_string(&LabelledAnswer::new(answer)).expect(CAN_BE_JSON);
-        self.clear_live_line();
         write_stderr(&(escape_json_controls(text) + "\n"));
     }
 
@@ -157,7 +171,6 @@ impl CliOutput {
     /// Shows problems beside their source lines.
     pub(crate) fn print_findings(&mut self, findings: &Findings) {
         let text = problems::render(findings, terminal_width());
-        self.clear_live_line();
         write_stderr(&style::render_text(&text, bound_clean_text));
     }
 
@@ -182,40 +195,41 @@ impl CliOutput {
         }
     }
 
-    /// Whether a person may watch the progress on a terminal.
-    pub(crate) fn is_live(&self) -> bool {
+    /// Whether a person may be at the terminal that this prints to.
+    pub(crate) fn is_watched(&self) -> bool {
         !self.json && io::stderr().is_terminal()
     }
 
-    /// Shows a line that the next one takes the place of.
-    pub(crate) fn show_live_line(&mut self, text: &str) {
-        let width = terminal_width().saturating_sub(1);
-        let text: String = clean_line(text).chars().take(width).collect();
-        if self.live.as_deref() == Some(&text) {
-            return;
-        }
-        write_stderr(&format!("\r\u{1b}[2K{text}"));
-        self.live = Some(text);
+    /// Whether lines can be drawn anew as a run goes on.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.json && self.terminal.can_redraw()
     }
 
-    fn clear_live_line(&mut self) {
-        if self.live.take().is_some() {
-            write_stderr("\r\u{1b}[2K");
-        }
+    /// The marks before lines about events.
+    pub(crate) fn marks(&self) -> MarkSet {
+        self.terminal.marks()
+    }
+
+    /// Shows lines below all others, in the place of those shown before.
+    pub(crate) fn show_live(&mut self, lines: impl FnOnce(&Screen) -> Vec<String>) {
+        let screen = Screen::of_terminal(self.marks());
+        let lines = lines(&screen);
+        let render = |line: &String| style::render_text(line, clean_line);
+        let lines: Vec<String> = lines.iter().map(render).collect();
+        region::show(&lines);
+    }
+
+    /// Takes them away.
+    pub(crate) fn end_live(&mut self) {
+        region::clear();
     }
 
     /// Begins a screen anew, for what is shown again and again.
     pub(crate) fn clear_screen(&mut self) {
         if io::stdout().is_terminal() {
-            self.clear_live_line();
+            region::clear();
             self.write_stdout(anstream::stdout().lock(), "\u{1b}[H\u{1b}[2J");
         }
-    }
-}
-
-impl Drop for CliOutput {
-    fn drop(&mut self) {
-        self.clear_live_line();
     }
 }
 
@@ -228,26 +242,14 @@ pub(crate) enum OutputFlow {
     Over,
 }
 
-/// A failed write to stderr cannot be reported.
+/// Writes above the lines of a live region, where there is one.
 fn write_stderr(text: &str) {
-    let mut stderr = anstream::stderr().lock();
-    stderr
-        .write_all(text.as_bytes())
-        .and_then(|()| stderr.flush())
-        .ok();
+    region::write_above(text);
 }
 
 /// The width of the terminal, in characters.
 pub(crate) fn terminal_width() -> usize {
-    let of = |result: rustix::io::Result<rustix::termios::Winsize>| {
-        result
-            .ok()
-            .map(|size| usize::from(size.ws_col))
-            .filter(|width| *width > 0)
-    };
-    of(rustix::termios::tcgetwinsize(io::stderr()))
-        .or_else(|| of(rustix::termios::tcgetwinsize(io::stdout())))
-        .unwrap_or(100)
+    terminal::size().0
 }
 
 /// What clap has to say: help to stdout, mistakes to stderr.

@@ -7,6 +7,7 @@ pub(crate) mod costs;
 pub(crate) mod count;
 pub(crate) mod entry;
 pub(crate) mod item;
+pub(crate) mod live;
 pub(crate) mod outcome;
 pub(crate) mod place;
 pub(crate) mod problems;

@@ -110,6 +110,30 @@ pub fn describe_exhausted_budget(
     words.into_iter().flatten().next()
 }
 
+/// How much of the budgets is used, in percent of the one that is nearest to its end; none
+/// where there is no budget. See [`budget_left`] for what is counted.
+#[must_use]
+pub fn budget_percent(
+    limits: &Limits,
+    spend: &Spend,
+    live: &Usage,
+    elsewhere: BudgetUse,
+) -> Option<u64> {
+    let run = BudgetUse::from(spend).plus(live.into());
+    let project = run.plus(elsewhere);
+    let usd = |most: Option<Dollars>, used: Dollars| most.map(|most| used.percent_of(most));
+    let tokens = |most: Option<u64>, used: u64| {
+        most.map(|most| used.saturating_mul(100).checked_div(most).unwrap_or(100))
+    };
+    let all = [
+        usd(limits.budget_usd, run.usd),
+        tokens(limits.budget_tokens, run.tokens),
+        usd(limits.project_usd, project.usd),
+        tokens(limits.project_tokens, project.tokens),
+    ];
+    all.into_iter().flatten().max()
+}
+
 /// The budgets that were passed, each in a sentence that says by how much. The
 /// last attempt of a run may pass one, and no further agent is held back then.
 #[must_use]
@@ -235,6 +259,18 @@ mod tests {
             "8",
             (Some("$0.00"), Some("project budget ($10.00)")),
         );
+    }
+
+    #[test]
+    fn the_budget_that_is_nearest_to_its_end_counts_in_percent() {
+        let percent = |limits: &Limits, others| {
+            let (spend, live) = (Spend::from_usage(&cost(1.0)), cost(0.5));
+            budget_percent(limits, &spend, &live, elsewhere(others))
+        };
+        assert_eq!(percent(&limits("", ""), "9"), None);
+        assert_eq!(percent(&limits("5", ""), "9"), Some(30));
+        assert_eq!(percent(&limits("5", "10"), "8"), Some(95));
+        assert_eq!(percent(&limits("0", ""), "0"), Some(100));
     }
 
     #[test]

@@ -84,6 +84,15 @@ pub struct SessionCall {
 }
 
 impl AgentCall {
+    /// What was called and for what: `Bash: pytest -q`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self.what.as_str() {
+            "" => self.tool.clone(),
+            what => format!("{}: {what}", self.tool),
+        }
+    }
+
     /// The same without its secrets, and then no longer than it may be: half a
     /// secret would not be known for one.
     #[must_use]

@@ -49,6 +49,15 @@ impl Dollars {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// How much of `most` it is, in percent, rounded down; 100 of nothing.
+    #[must_use]
+    pub fn percent_of(self, most: Self) -> u64 {
+        self.0
+            .saturating_mul(100)
+            .checked_div(most.0)
+            .unwrap_or(100)
+    }
+
     /// What is left of it without `other`; nothing where that is more.
     #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {

@@ -156,6 +156,12 @@ pub trait AgentOutputReader {
     /// is not understood is counted, and never a reason to fail.
     fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent>;
 
+    /// The call that is under way, as it was made; none where none is or none is told of
+    /// before it is over.
+    fn open_call(&self) -> Option<&AgentCall> {
+        None
+    }
+
     /// Whether the program has said what it all came to: it is about to end.
     fn is_finished(&self) -> bool {
         false

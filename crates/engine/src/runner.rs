@@ -93,7 +93,7 @@ use self::stoppable_threads::StoppableThreads;
 use crate::agents::prompt::PromptTemplates;
 use crate::failpoint;
 use crate::failure::Failure;
-use crate::failure::notice::{Notice, WorkProgress};
+use crate::failure::notice::{Notice, RunProgress, WorkProgress};
 use crate::git;
 use crate::git::worktree::{self, RunWorktree};
 use crate::native_files::FileNotice;
@@ -945,18 +945,7 @@ impl Runner<'_, '_> {
             // What has just happened is shown when the loop knows it.
             self.write_files_if_due(tell);
         }
-        let plan_sync = self.plan_sync.as_ref();
-        let working = self.work.works.iter().map(|(_, work)| WorkProgress {
-            node: &work.node,
-            since: work.since,
-            now,
-            printed: work.printed,
-            asked: plan_sync.and_then(|plan_sync| plan_sync.asked_file_path(self.lp.tables())),
-        });
-        let working: Vec<WorkProgress<'_>> = working.collect();
-        if !working.is_empty() {
-            tell(Notice::Working(&working));
-        }
+        tell(Notice::Progress(&self.progress(now)));
         for (_, work) in self.work.works.iter() {
             if work.deadline.is_some_and(|deadline| now >= deadline) && work.asked.is_none() {
                 let node = work.node.clone();
@@ -974,6 +963,29 @@ impl Runner<'_, '_> {
             inputs.push(Input::Time);
         }
         Ok(inputs)
+    }
+
+    /// How the run stands now.
+    fn progress(&self, now: Timestamp) -> RunProgress<'_> {
+        let tables = self.lp.tables();
+        let works = self.work.works.iter().map(|(_, work)| WorkProgress {
+            node: &work.node,
+            since: work.since,
+            is_merge: work.is_merge(tables.item(self.row.id, &work.node)),
+            activity: work.activity(),
+            printed: work.printed,
+        });
+        let plan_sync = self.plan_sync.as_ref();
+        RunProgress {
+            run: self.row.id,
+            tables,
+            now,
+            works: works.collect(),
+            used: self.lp.used_so_far(),
+            budget_percent: self.lp.budget_percent(),
+            asked: plan_sync.and_then(|plan_sync| plan_sync.asked_file_path(tables)),
+            stopping: self.stop_reason.as_deref(),
+        }
     }
 
     /// Files disturb no agent where none works in the work tree of the run.

@@ -174,7 +174,9 @@ apply where you give none.";
             output: &mut *call.output,
             describe: call.describe,
         };
-        let answer = run_trusted(call, &request)?;
+        let answer = run_trusted(call, &request);
+        call.output.end_live();
+        let answer = answer?;
         match answer {
             run::RunAnswer::Dry(dry) => {
                 call.print(&*dry, |dry, _, output| show_dry_run(dry, output));

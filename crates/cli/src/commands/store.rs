@@ -79,7 +79,7 @@ impl TypedCommand for StoreArgs {
                 let output = &mut *call.output;
                 let rebuilt = store::rebuild(call.world, &mut |step| {
                     if output.is_live() {
-                        output.show_live_line(describe_step(step));
+                        output.show_live(|_| vec![describe_step(step).to_owned()]);
                     }
                 })?;
                 call.print(&rebuilt, show_rebuilt);

@@ -1,7 +1,6 @@
-//! A run at work: a line for what happens, a live one for what goes on.
+//! A run at work: a line for what happens. What goes on: see [`super::live`].
 
 use jiff::Timestamp;
-use piton_engine::failure::notice::WorkProgress;
 use piton_engine::model::attempt::RecoveryAction;
 use piton_engine::model::event::{AttemptEvent, DecisionEvent, ItemEvent, RunEvent, UnitEvent};
 use piton_engine::model::merge::MergeReturn;
@@ -18,10 +17,91 @@ use piton_engine::model::{
 use piton_engine::verbs::item_view::{CheckView, title_of_item};
 
 use super::item::title_suffix;
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
+use crate::output::{BOLD, CYAN, DIM, GREEN, MarkSet, OutputStyle, RED, YELLOW};
+
+/// What a line about an event is about; it stands as a mark before the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventMark {
+    Started,
+    /// A step on the way of an item that is at work.
+    Step,
+    /// More about what happened.
+    Detail,
+    Done,
+    Failed,
+    NeedsPerson,
+    LeftOut,
+    Waits,
+    /// It goes on, after something that a person may want to know.
+    Trouble,
+    Interrupted,
+    Paused,
+    Split,
+}
+
+impl EventMark {
+    fn line(self, text: String) -> EventLine {
+        EventLine { mark: self, text }
+    }
+
+    /// Its style, and how it is written by itself and where all characters are there.
+    fn look(self) -> (OutputStyle, &'static str, &'static str) {
+        match self {
+            Self::Started => (CYAN, ">", ">"),
+            Self::Step | Self::Detail => (DIM, " ", " "),
+            Self::Done => (GREEN, "x", "\u{2713}"),
+            Self::Failed => (RED, "!", "\u{2717}"),
+            Self::NeedsPerson => (YELLOW, "?", "?"),
+            Self::LeftOut => (DIM, "~", "\u{2013}"),
+            Self::Waits => (YELLOW, "~", "~"),
+            Self::Trouble => (YELLOW, "!", "!"),
+            Self::Interrupted => (YELLOW, "-", "-"),
+            Self::Paused => (YELLOW, "=", "="),
+            Self::Split => (YELLOW, "/", "/"),
+        }
+    }
+}
+
+/// A line about an event.
+pub(crate) struct EventLine {
+    mark: EventMark,
+    text: String,
+}
+
+impl EventLine {
+    /// The line with its mark.
+    pub(crate) fn render(&self, marks: MarkSet) -> String {
+        let (style, plain, symbol) = self.mark.look();
+        let mark = match (marks, self.mark) {
+            (MarkSet::Symbols, _) => symbol,
+            (MarkSet::Words, EventMark::Done) => "done",
+            (MarkSet::Words | MarkSet::Plain, _) => plain,
+        };
+        let text = &self.text;
+        match self.mark {
+            EventMark::LeftOut => format!("{style}{mark} {text}{style:#}"),
+            EventMark::Step | EventMark::Detail => format!("  {text}"),
+            EventMark::Started
+            | EventMark::Done
+            | EventMark::Failed
+            | EventMark::NeedsPerson
+            | EventMark::Waits
+            | EventMark::Trouble
+            | EventMark::Interrupted
+            | EventMark::Paused
+            | EventMark::Split => format!("{style}{mark}{style:#} {text}"),
+        }
+    }
+
+    /// Whether it tells what a live region shows already: that an item is at work, and
+    /// what it went through until now.
+    pub(crate) fn is_shown_live(&self) -> bool {
+        matches!(self.mark, EventMark::Started | EventMark::Step)
+    }
+}
 
 /// The line for an event, if people want to see it.
-pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
+pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Option<EventLine> {
     match &recorded.event {
         Event::Run(event) => render_run_event(event),
         Event::Item(event) => render_item_event(event, recorded, tables),
@@ -32,7 +112,7 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
     }
 }
 
-fn render_run_event(event: &RunEvent) -> Option<String> {
+fn render_run_event(event: &RunEvent) -> Option<EventLine> {
     match event {
         RunEvent::Moved {
             to, pause, reason, ..
@@ -55,7 +135,7 @@ fn render_item_event(
     event: &ItemEvent,
     recorded: &DecodedRecord,
     tables: &Tables,
-) -> Option<String> {
+) -> Option<EventLine> {
     let time = recorded.record.stamp.time;
     match event {
         ItemEvent::GateEnded {
@@ -65,20 +145,20 @@ fn render_item_event(
             ..
         } if !report.interrupted && is_before_first_attempt(tables, recorded) => {
             let what = if report.passed { "passes" } else { "fails" };
-            Some(format!(
-                "  {DIM}check of {node} {what} before the first attempt{DIM:#}"
-            ))
+            Some(EventMark::Step.line(format!(
+                "{DIM}check of {node} {what} before the first attempt{DIM:#}"
+            )))
         }
         ItemEvent::GateEnded { node, report, .. } if report.passed => {
-            Some(format!("  {DIM}check of {node} passed{DIM:#}"))
+            Some(EventMark::Step.line(format!("{DIM}check of {node} passed{DIM:#}")))
         }
         ItemEvent::GateEnded { node, report, .. } if !report.interrupted => {
             let check = recorded_item(tables, recorded).and_then(CheckView::of_item);
             let printed = check.map_or_else(String::new, |check| render_check_output(&check));
-            Some(format!(
-                "{YELLOW}!{YELLOW:#} check of {node} failed{}{printed}",
+            Some(EventMark::Trouble.line(format!(
+                "check of {node} failed{}{printed}",
                 colon_suffix(report.error.as_deref())
-            ))
+            )))
         }
         ItemEvent::CommitEnded {
             node,
@@ -86,7 +166,7 @@ fn render_item_event(
             ..
         } => {
             let short: String = commit.chars().take(10).collect();
-            Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
+            Some(EventMark::Step.line(format!("{DIM}{node} committed as {short}{DIM:#}")))
         }
         // What a person says of it is told where that is said.
         ItemEvent::Reviewed { attempt: None, .. } => None,
@@ -99,11 +179,13 @@ fn render_item_event(
         } => {
             let why = colon_suffix(why.as_deref());
             Some(match verdict {
-                Some(ReviewVerdict::Approve) => format!("  {DIM}{by} approves {node}{DIM:#}"),
-                Some(ReviewVerdict::RequestChanges) => {
-                    format!("{YELLOW}!{YELLOW:#} {by} wants changes of {node}{why}")
+                Some(ReviewVerdict::Approve) => {
+                    EventMark::Detail.line(format!("{DIM}{by} approves {node}{DIM:#}"))
                 }
-                None => format!("{YELLOW}!{YELLOW:#} {node}, reviewing it{why}"),
+                Some(ReviewVerdict::RequestChanges) => {
+                    EventMark::Trouble.line(format!("{by} wants changes of {node}{why}"))
+                }
+                None => EventMark::Trouble.line(format!("{node}, reviewing it{why}")),
             })
         }
         ItemEvent::Moved(moved) => {
@@ -134,7 +216,7 @@ fn render_unit_event(
     event: &UnitEvent,
     recorded: &DecodedRecord,
     tables: &Tables,
-) -> Option<String> {
+) -> Option<EventLine> {
     match event {
         UnitEvent::LaneLeft {
             saved: Some(saved), ..
@@ -156,28 +238,28 @@ fn render_unit_event(
             why: MergeReturn::Unchecked { .. },
             ..
         } => None,
-        UnitEvent::MergeReturned { node, why, .. } => Some(format!(
-            "{YELLOW}!{YELLOW:#} {node} goes back to an agent: {}",
+        UnitEvent::MergeReturned { node, why, .. } => Some(EventMark::Trouble.line(format!(
+            "{node} goes back to an agent: {}",
             why.describe_reason()
-        )),
+        ))),
         UnitEvent::MergeEnded {
             node,
             made: Some(made),
             ..
         } => {
             let short: String = made.commit.chars().take(10).collect();
-            Some(format!("  {DIM}{node} merged as {short}{DIM:#}"))
+            Some(EventMark::Step.line(format!("{DIM}{node} merged as {short}{DIM:#}")))
         }
         UnitEvent::PullRequestOpened {
             node, number, url, ..
-        } => Some(format!(
-            "  {DIM}{node} is in pull request #{number}:{DIM:#} {url}"
-        )),
+        } => Some(EventMark::Detail.line(format!(
+            "{DIM}{node} is in pull request #{number}:{DIM:#} {url}"
+        ))),
         UnitEvent::PullRequestTaken {
             node, number, url, ..
-        } => Some(format!(
-            "  {DIM}{node} goes on with pull request #{number}:{DIM:#} {url}"
-        )),
+        } => Some(EventMark::Detail.line(format!(
+            "{DIM}{node} goes on with pull request #{number}:{DIM:#} {url}"
+        ))),
         UnitEvent::PullRequestSeen { node, news, .. } => pull_request_line(node, news),
         UnitEvent::LaneTaken { .. }
         | UnitEvent::LaneLeft { .. }
@@ -193,7 +275,7 @@ fn render_attempt_event(
     event: &AttemptEvent,
     recorded: &DecodedRecord,
     tables: &Tables,
-) -> Option<String> {
+) -> Option<EventLine> {
     let time = recorded.record.stamp.time;
     match event {
         AttemptEvent::Started {
@@ -232,25 +314,23 @@ fn render_attempt_event(
                 .unwrap_or_default();
             let title = recorded_item(tables, recorded).and_then(title_of_item);
             let title = title_suffix(title.as_deref());
-            Some(format!(
-                "{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}{title}"
-            ))
+            Some(EventMark::Started.line(format!("{BOLD}{node}{BOLD:#}{what}{model}{title}")))
         }
         AttemptEvent::Ended { report, node, .. } if report.outcome == Outcome::Interrupted => {
-            Some(format!(
-                "{YELLOW}-{YELLOW:#} {node} interrupted{}",
+            Some(EventMark::Interrupted.line(format!(
+                "{node} interrupted{}",
                 colon_suffix(report.error.as_deref())
-            ))
+            )))
         }
         AttemptEvent::Ended { report, node, .. } if report.outcome != Outcome::Completed => {
             let item = recorded_item(tables, recorded)?;
             let mut hooks = item.work.hook_runs.iter();
             let hook = hooks.find(|run| run.end.as_ref().is_some_and(|end| end.at == time))?;
-            Some(format!(
-                "{YELLOW}!{YELLOW:#} {node}, hook `{}` failed{}",
+            Some(EventMark::Trouble.line(format!(
+                "{node}, hook `{}` failed{}",
                 hook.id,
                 colon_suffix(report.error.as_deref())
-            ))
+            )))
         }
         AttemptEvent::Ended { .. }
         | AttemptEvent::Judged { .. }
@@ -264,7 +344,7 @@ fn render_decision_event(
     event: &DecisionEvent,
     recorded: &DecodedRecord,
     tables: &Tables,
-) -> Option<String> {
+) -> Option<EventLine> {
     match event {
         DecisionEvent::Made {
             decision,
@@ -280,31 +360,30 @@ fn render_decision_event(
 }
 
 /// What a look at a pull request brought.
-fn pull_request_line(node: &Node, news: &PullRequestNews) -> Option<String> {
+fn pull_request_line(node: &Node, news: &PullRequestNews) -> Option<EventLine> {
     Some(match news {
         PullRequestNews::Merged { commit } => {
             let short: String = commit.chars().take(10).collect();
-            format!("  {DIM}{node} was merged as {short}{DIM:#}")
+            EventMark::Detail.line(format!("{DIM}{node} was merged as {short}{DIM:#}"))
         }
-        PullRequestNews::MergedBefore { .. } => format!(
-            "{YELLOW}!{YELLOW:#} {node} was merged without its last work, which gets a pull request of its own"
-        ),
-        PullRequestNews::Closed { .. } => {
-            format!("{YELLOW}!{YELLOW:#} the pull request of {node} was closed without a merge")
-        }
-        PullRequestNews::Open => format!("  {DIM}the pull request of {node} waits again{DIM:#}"),
-        PullRequestNews::Lost { why } => {
-            format!(
-                "{YELLOW}!{YELLOW:#} the pull request of {node} is no use{}",
+        PullRequestNews::MergedBefore { .. } => EventMark::Trouble.line(format!(
+            "{node} was merged without its last work, which gets a pull request of its own"
+        )),
+        PullRequestNews::Closed { .. } => EventMark::Trouble.line(format!(
+            "the pull request of {node} was closed without a merge"
+        )),
+        PullRequestNews::Open => EventMark::Detail.line(format!(
+            "{DIM}the pull request of {node} waits again{DIM:#}"
+        )),
+        PullRequestNews::Lost { why } => EventMark::Trouble.line(format!(
+            "the pull request of {node} is no use{}",
+            colon_suffix(Some(why))
+        )),
+        PullRequestNews::Held { why } | PullRequestNews::Trouble { why } => EventMark::Trouble
+            .line(format!(
+                "the pull request of {node}{}",
                 colon_suffix(Some(why))
-            )
-        }
-        PullRequestNews::Held { why } | PullRequestNews::Trouble { why } => {
-            format!(
-                "{YELLOW}!{YELLOW:#} the pull request of {node}{}",
-                colon_suffix(Some(why))
-            )
-        }
+            )),
         // It goes back to an agent, with what they wrote.
         PullRequestNews::Words { .. } => return None,
     })
@@ -317,14 +396,18 @@ fn settled_decision_line(
     tables: &Tables,
     decision: DecisionId,
     why: Option<&str>,
-) -> Option<String> {
+) -> Option<EventLine> {
     let row = tables.decision(decision)?;
     let is_of_file = matches!(recorded.record.stamp.actor, Actor::File(_));
     let is_told = row.kind == DecisionKind::AgentEdit && !is_of_file;
     let details = row.details.as_deref().unwrap_or(&row.question);
     let (number, why) = (row.number, why.unwrap_or("it fits"));
     let details = details.replace('\n', "; ");
-    is_told.then(|| format!("  {DIM}d{number} is settled, {why}: {details}{DIM:#}"))
+    is_told.then(|| {
+        EventMark::Detail.line(format!(
+            "{DIM}d{number} is settled, {why}: {details}{DIM:#}"
+        ))
+    })
 }
 
 /// The item of an event about work at it.
@@ -344,14 +427,18 @@ fn recorded_item<'t>(tables: &'t Tables, recorded: &DecodedRecord) -> Option<&'t
 
 /// Where the work on a unit is kept that a person marked or left out before it was
 /// merged.
-fn unmerged_work_line(tables: &Tables, recorded: &DecodedRecord, commit: &str) -> Option<String> {
+fn unmerged_work_line(
+    tables: &Tables,
+    recorded: &DecodedRecord,
+    commit: &str,
+) -> Option<EventLine> {
     let item = recorded_item(tables, recorded).filter(|item| item.state.is_finished())?;
     let target = tables.run(item.run)?.branches.target.as_ref()?;
     let (node, branch) = (&item.node, &target.branch);
     let short: String = commit.chars().take(12).collect();
-    Some(format!(
-        "{DIM}~ the work on {node} that is not merged is kept: see it with `git log {branch}..{short}` and `git diff {branch}...{short}`{DIM:#}"
-    ))
+    Some(EventMark::LeftOut.line(format!(
+        "the work on {node} that is not merged is kept: see it with `git log {branch}..{short}` and `git diff {branch}...{short}`"
+    )))
 }
 
 /// The command of a check that failed and what it printed, each in lines of
@@ -384,7 +471,7 @@ fn moved_line(
     now: Timestamp,
     summary: Option<&str>,
     tables: &Tables,
-) -> Option<String> {
+) -> Option<EventLine> {
     let node = &moved.node;
     let calls = tables
         .item(moved.run, node)
@@ -413,66 +500,59 @@ fn moved_line(
                 .and_then(ItemRow::describe_evidence)
                 .map(|proof| format!(" {DIM}({proof}){DIM:#}"))
                 .unwrap_or_default();
-            Some(format!(
-                "{GREEN}x{GREEN:#} {node}{took}{proof}{calls}{said}"
-            ))
+            Some(EventMark::Done.line(format!("{node}{took}{proof}{calls}{said}")))
         }
-        ItemState::Failed if leaf => Some(format!(
-            "{RED}!{RED:#} {node} failed{calls}{}",
+        ItemState::Failed if leaf => Some(EventMark::Failed.line(format!(
+            "{node} failed{calls}{}",
             colon_suffix(moved.error.as_deref())
-        )),
-        ItemState::Blocked if leaf => Some(format!(
-            "{RED}!{RED:#} {node} is blocked{calls}{}",
+        ))),
+        ItemState::Blocked if leaf => Some(EventMark::Failed.line(format!(
+            "{node} is blocked{calls}{}",
             colon_suffix(moved.error.as_deref())
-        )),
-        ItemState::Dropped => Some(format!(
-            "{DIM}~ {node} is dropped: it is not in the file any more{DIM:#}"
-        )),
-        ItemState::Skipped => Some(format!(
-            "{DIM}~ {node} is left out{}{DIM:#}",
+        ))),
+        ItemState::Dropped => Some(
+            EventMark::LeftOut.line(format!("{node} is dropped: it is not in the file any more")),
+        ),
+        ItemState::Skipped => Some(EventMark::LeftOut.line(format!(
+            "{node} is left out{}",
             colon_suffix(moved.summary.as_deref())
-        )),
+        ))),
         ItemState::Ready if moved.recovery.is_some() => {
             let error = colon_suffix(moved.error.as_deref());
             let next = moved.recovery.as_ref().map(|next| describe_recovery(next));
-            Some(format!(
-                "{YELLOW}!{YELLOW:#} {node} failed{calls}{error}; {}",
+            Some(EventMark::Trouble.line(format!(
+                "{node} failed{calls}{error}; {}",
                 next.unwrap_or_default()
-            ))
+            )))
         }
         ItemState::Ready if moved.from == ItemState::Working && moved.error.is_some() => {
             let error = colon_suffix(moved.error.as_deref());
-            Some(format!(
-                "{YELLOW}!{YELLOW:#} {node} failed{calls}{error}; tried again"
-            ))
+            Some(EventMark::Trouble.line(format!("{node} failed{calls}{error}; tried again")))
         }
         ItemState::Pending if moved.from == ItemState::Working => {
             let pieces = count_open_pieces(tables, moved);
-            Some(format!(
-                "{YELLOW}/{YELLOW:#} {node} is split into {pieces}; they come first"
-            ))
+            Some(EventMark::Split.line(format!("{node} is split into {pieces}; they come first")))
         }
         ItemState::Waiting if moved.human.is_none() && planned_wait(tables, moved).is_some() => {
             let wait = planned_wait(tables, moved);
             let wait = wait.map_or_else(String::new, ToString::to_string);
-            Some(format!("{YELLOW}~{YELLOW:#} {node} waits {wait}"))
+            Some(EventMark::Waits.line(format!("{node} waits {wait}")))
         }
         ItemState::Waiting => Some(match (&moved.human, moved.until) {
-            (Some(human), _) => format!(
-                "{YELLOW}?{YELLOW:#} {node} needs a person: {}",
-                human.reason
-            ),
-            (None, Some(until)) if is_put_off(tables, moved) => format!(
-                "{YELLOW}~{YELLOW:#} {node} waits for the service{}; tried again in {}",
+            (Some(human), _) => {
+                EventMark::NeedsPerson.line(format!("{node} needs a person: {}", human.reason))
+            }
+            (None, Some(until)) if is_put_off(tables, moved) => EventMark::Waits.line(format!(
+                "{node} waits for the service{}; tried again in {}",
                 colon_suffix(moved.error.as_deref()),
                 format_wait(now, until)
-            ),
-            (None, Some(until)) => format!(
-                "{YELLOW}!{YELLOW:#} {node} failed{}; tried again in {}",
+            )),
+            (None, Some(until)) => EventMark::Trouble.line(format!(
+                "{node} failed{}; tried again in {}",
                 colon_suffix(moved.error.as_deref()),
                 format_wait(now, until)
-            ),
-            (None, None) => format!("{YELLOW}!{YELLOW:#} {node} waits"),
+            )),
+            (None, None) => EventMark::Trouble.line(format!("{node} waits")),
         }),
         ItemState::Failed
         | ItemState::Blocked
@@ -524,18 +604,18 @@ pub(crate) fn describe_recovery(next: &FollowedRecovery) -> String {
     }
 }
 
-fn run_line(to: RunState, pause: Option<&Pause>, reason: Option<&str>) -> Option<String> {
+fn run_line(to: RunState, pause: Option<&Pause>, reason: Option<&str>) -> Option<EventLine> {
     match to {
-        RunState::Paused => Some(format!(
-            "{YELLOW}={YELLOW:#} {}",
+        RunState::Paused => Some(EventMark::Paused.line(format!(
+            "{}",
             pause.map_or_else(|| "paused".to_owned(), Pause::describe_reason)
-        )),
-        RunState::Waiting if pause.is_some() => Some(format!(
-            "{YELLOW}={YELLOW:#} {}",
+        ))),
+        RunState::Waiting if pause.is_some() => Some(EventMark::Paused.line(format!(
+            "{}",
             pause.map_or_else(|| "paused".to_owned(), Pause::describe_reason)
-        )),
+        ))),
         RunState::Interrupted => {
-            reason.map(|reason| format!("{YELLOW}={YELLOW:#} interrupted: {reason}"))
+            reason.map(|reason| EventMark::Paused.line(format!("interrupted: {reason}")))
         }
         RunState::New
         | RunState::Running
@@ -571,23 +651,4 @@ pub(crate) fn format_wait(from: Timestamp, to: Timestamp) -> String {
     } else {
         format_time_between(from, to)
     }
-}
-
-/// The live line of the nodes that are being worked on.
-pub(crate) fn render_working_line(all: &[WorkProgress<'_>]) -> String {
-    let one = |working: &WorkProgress<'_>| {
-        let printed = match working.printed {
-            0 => String::new(),
-            printed => format!(
-                ", {} printed",
-                piton_engine::model::amount::format_size(printed)
-            ),
-        };
-        let since = format_time_between(working.since, working.now);
-        format!("  {} {since}{printed}", working.node)
-    };
-    let nodes: String = all.iter().map(one).collect();
-    let asked = all.iter().find_map(|working| working.asked);
-    let asked = asked.map(|file| format!("; 1 question about {file} waits: `piton inbox`"));
-    nodes + &asked.unwrap_or_default()
 }

@@ -100,4 +100,5 @@ mod trust;
 mod versions;
 mod waiting;
 mod waits;
+mod watching;
 mod worktrees;

@@ -41,6 +41,26 @@ impl RunLoop {
         )
     }
 
+    /// What the run has used, agents at work included, as far as it is known.
+    #[must_use]
+    pub fn used_so_far(&self) -> BudgetUse {
+        let spent = self.run().map(|row| BudgetUse::from(&row.spent.spend));
+        let live = self.live_usage(None);
+        spent.unwrap_or_default().plus(BudgetUse::from(&live))
+    }
+
+    /// How much of its budgets is used, in percent; none without one.
+    #[must_use]
+    pub fn budget_percent(&self) -> Option<u64> {
+        let row = self.run()?;
+        budget::budget_percent(
+            &row.invocation.limits,
+            &row.spent.spend,
+            &self.live_usage(None),
+            self.elsewhere,
+        )
+    }
+
     /// What all agents at work have used so far, or all but one.
     fn live_usage(&self, but: Option<&Node>) -> Usage {
         let counted = self.under_way.iter().filter(|(node, _)| Some(*node) != but);

@@ -71,6 +71,12 @@ impl OpenCalls {
         self.open.insert(id.to_owned(), (call, at));
     }
 
+    /// The call that began last of those under way.
+    pub(super) fn latest(&self) -> Option<&AgentCall> {
+        let latest = self.open.values().max_by_key(|(_, begun)| *begun);
+        latest.map(|(call, _)| call)
+    }
+
     /// The call that ends; None where its beginning was not seen.
     pub(super) fn end(&mut self, id: &str, at: Timestamp) -> Option<AgentCall> {
         let (mut call, begun) = self.open.remove(id)?;

@@ -449,6 +449,10 @@ impl AgentOutputReader for ClaudeReader {
         seen
     }
 
+    fn open_call(&self) -> Option<&AgentCall> {
+        self.heard.calls.latest()
+    }
+
     fn is_finished(&self) -> bool {
         // It waits for what it began in the background, and goes on then.
         self.result.is_some() && self.background.is_empty()

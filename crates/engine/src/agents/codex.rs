@@ -325,6 +325,10 @@ impl AgentOutputReader for CodexReader {
         seen
     }
 
+    fn open_call(&self) -> Option<&AgentCall> {
+        self.heard.calls.latest()
+    }
+
     fn is_finished(&self) -> bool {
         self.turn.is_some()
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::CallKind;
+use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
@@ -284,6 +284,10 @@ impl AgentOutputReader for GeminiReader {
             }
         }
         seen
+    }
+
+    fn open_call(&self) -> Option<&AgentCall> {
+        self.heard.calls.latest()
     }
 
     fn is_finished(&self) -> bool {

@@ -1,23 +1,45 @@
 //! What a verb reports to its caller while it works.
 
 use jiff::Timestamp;
-use piton_core::{DecodedRecord, Node, Tables};
+use piton_core::budget::BudgetUse;
+use piton_core::{DecodedRecord, Node, RunId, Tables};
 
 use crate::failure::Findings;
 
-/// An agent or a gate at work.
+/// A run at work, as it stands at one moment.
+#[derive(Debug)]
+pub struct RunProgress<'a> {
+    /// The run.
+    pub run: RunId,
+    /// Its rows.
+    pub tables: &'a Tables,
+    /// What time it is.
+    pub now: Timestamp,
+    /// Agents, checks and calls of git at work, in the order in which they began.
+    pub works: Vec<WorkProgress<'a>>,
+    /// What the run used so far, as far as that is known.
+    pub used: BudgetUse,
+    /// How much of its budgets that is, in percent; none without one.
+    pub budget_percent: Option<u64>,
+    /// The file of the run, while a person is asked about it.
+    pub asked: Option<&'a str>,
+    /// The signal for which it ends.
+    pub stopping: Option<&'a str>,
+}
+
+/// An agent, a check or a call of git at work.
 #[derive(Debug)]
 pub struct WorkProgress<'a> {
     /// The node.
     pub node: &'a Node,
     /// Since when.
     pub since: Timestamp,
-    /// What time it is.
-    pub now: Timestamp,
+    /// The merge queue does it, in no lane of the item.
+    pub is_merge: bool,
+    /// What it does now, or did last, without secrets; none where that is not known.
+    pub activity: Option<&'a str>,
     /// What it printed, in bytes.
     pub printed: u64,
-    /// The file of the run, while a person is asked about it.
-    pub asked: Option<&'a str>,
 }
 
 /// What a runner tells while it works.
@@ -31,8 +53,8 @@ pub enum Notice<'a> {
     Problems(&'a Findings),
     /// An event of the run, with the rows as it left them.
     Event(&'a DecodedRecord, &'a Tables),
-    /// Agents, gates and gits that work, one at least.
-    Working(&'a [WorkProgress<'a>]),
+    /// How the run stands, several times a second.
+    Progress(&'a RunProgress<'a>),
     /// Waiting: for a time, or for a person.
     Waiting(Option<Timestamp>),
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use piton_core::gate::Gate;
 use piton_core::merge::{MergeCommit, MergeStep};
 use piton_core::run_loop::PullRequestOpenEnd;
-use piton_core::{AttemptId, Node};
+use piton_core::{AttemptId, ItemRow, Node};
 
 use super::feed::AgentFeed;
 use super::site::{Site, SiteSnapshot};
@@ -233,6 +233,25 @@ impl ActiveWork {
         let circling = circling.map(|why| WorkStopCause::Circling(why.to_owned()));
         let no_progress = self.no_progress.clone().map(WorkStopCause::NoProgress);
         circling.or(no_progress)
+    }
+
+    /// Whether the merge queue does it; `item` is the row of its item.
+    pub(super) fn is_merge(&self, item: Option<&ItemRow>) -> bool {
+        match &self.for_ {
+            WorkPurpose::Agent { .. } | WorkPurpose::Gate(_) => false,
+            WorkPurpose::MergeCheck(_) => true,
+            WorkPurpose::Calls => item.is_some_and(|item| item.merge().is_some()),
+        }
+    }
+
+    /// What it does now, or did last, in one line.
+    pub(super) fn activity(&self) -> Option<&str> {
+        match &self.for_ {
+            WorkPurpose::Agent { feed, .. } => feed.as_ref()?.activity(),
+            WorkPurpose::Gate(_) => Some("its check"),
+            WorkPurpose::MergeCheck(_) => Some("the check of the merge"),
+            WorkPurpose::Calls => Some("git"),
+        }
     }
 
     /// Asks it to end, and ends it when it does not.

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::AttemptActivity;
+use piton_core::call::{AttemptActivity, WHAT_CHARS_MAX};
+use piton_core::quote::truncate_chars;
 use piton_core::redact::Redactor;
 use piton_core::standstill::{IdleTracker, StandstillBounds};
 use piton_core::stuck::LoopDetector;
@@ -25,6 +26,10 @@ use crate::world::input;
 const LOOK_BYTES_MAX: usize = 4 << 20;
 /// How much is asked for at once.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// So much of what an agent says is looked at for what it does now, in characters: more
+/// than is shown of it, so that no half of a secret is.
+const WORDS_CHARS_MAX: usize = 8_192;
 
 /// How often session files are looked at while an agent works.
 const SESSION_PAUSE: SignedDuration = SignedDuration::from_secs(3);
@@ -63,6 +68,8 @@ struct LiveAgentState {
     circling: Option<String>,
     /// What it did since it last changed something; none before its first call.
     since_change: Option<IdleTracker>,
+    /// What it does, or did last: a call or the first line of its words, redacted.
+    latest: Option<String>,
     redactor: Redactor,
 }
 
@@ -94,6 +101,7 @@ impl AgentFeed {
                 conversation: None,
                 circling: None,
                 since_change: None,
+                latest: None,
                 redactor,
             },
             session: None,
@@ -141,7 +149,17 @@ impl AgentFeed {
         self.lines.push(&self.chunk[..got], |line| {
             live.parse_line(reader.as_mut(), &line, now);
         });
+        if let Some(call) = self.reader.open_call().filter(|_| got > 0) {
+            let call = call.clone().redact(&self.live.redactor);
+            self.live.latest = Some(call.describe());
+        }
         Ok(got)
+    }
+
+    /// What the agent does now, or did last, in one line: a call that is under way, else
+    /// the last call or the last words.
+    pub(super) fn activity(&self) -> Option<&str> {
+        self.live.latest.as_deref()
     }
 
     /// Why the agent goes in circles, if it does.
@@ -289,9 +307,17 @@ impl LiveAgentState {
                 since.count_call(&call, now);
                 let circling = self.circles.record_call(&call, now);
                 self.circling = self.circling.take().or(circling);
+                self.latest = Some(call.describe());
                 self.activity.add_call(call);
             }
             OutputEvent::Said(words) => {
+                let begun = truncate_chars(&words, WORDS_CHARS_MAX);
+                let begun = self.redactor.redact(&begun);
+                let mut lines = begun.lines().map(str::trim);
+                let first = lines.find(|line| !line.is_empty());
+                self.latest = first
+                    .map(|line| truncate_chars(line, WHAT_CHARS_MAX))
+                    .or(self.latest.take());
                 let circling = self.circles.record_message(&words);
                 self.circling = self.circling.take().or(circling);
             }

@@ -31,6 +31,7 @@ use crate::session::{Session, open_runs, runs_of_plans};
 use crate::verbs::arguments::search_folder;
 use crate::verbs::item_view::{ItemView, Viewer, is_directly_worked_on};
 use crate::verbs::run::refuse_contradiction;
+use crate::verbs::transcript::live_output_path;
 use crate::world::World;
 use crate::world::input;
 
@@ -113,7 +114,7 @@ pub struct RunReport {
     /// What its attempts used; absent where nothing of it is known.
     #[serde(skip_serializing_if = "Spend::is_unknown")]
     pub spend: Spend,
-    /// The last sign of life.
+    /// The last sign of life: a change of the run or of an item, or output of an agent.
     pub last_activity: Timestamp,
     /// Who holds it.
     pub holder: Option<String>,
@@ -264,7 +265,7 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         started_at: started,
         completed_at: row.completed_at,
         work_s,
-        last_activity: last_change(tables, row),
+        last_activity: last_change(tables, row).max(last_output(session, tables, row)),
         holder: living_owners(&row.holder, standing.is_live).pop(),
         joined: living_owners(&row.joined, standing.is_live),
         flags: row.invocation.flags.clone(),
@@ -319,6 +320,17 @@ fn living_owners<'r>(
     living.map(|runner| runner.owner.clone()).collect()
 }
 
+/// When one of the agents at work printed something for the last time, at most now.
+fn last_output(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Timestamp {
+    let open = tables.open_attempts().filter(|open| open.run == row.id);
+    let printed = open.filter_map(|open| {
+        let file = fs::metadata(live_output_path(session, open)).ok()?;
+        Timestamp::try_from(file.modified().ok()?).ok()
+    });
+    let last = printed.max().unwrap_or(row.since);
+    last.min(session.world.now())
+}
+
 fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
     let of_items = tables
         .items(row.id)
@@ -327,7 +339,9 @@ fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
     row.since.max(of_items.unwrap_or(row.since))
 }
 
-pub(super) fn count_items(tables: &Tables, row: &RunRow) -> Counters {
+/// The counters of a run.
+#[must_use]
+pub fn count_items(tables: &Tables, row: &RunRow) -> Counters {
     let unit = item_unit(&row.plan.face);
     let mut counters = Counters {
         unit,

@@ -346,6 +346,12 @@ impl AttemptStage {
     }
 }
 
+/// What an agent that works prints, raw.
+pub(super) fn live_output_path(session: &Session<'_>, row: &AttemptRow) -> PathBuf {
+    let spool = session.project.home.join("spool").join(row.run.to_string());
+    spool.join(format!("{}.out", row.id))
+}
+
 /// The output of an agent that works.
 struct LiveOutput {
     path: PathBuf,
@@ -357,9 +363,8 @@ struct LiveOutput {
 
 impl LiveOutput {
     fn new(session: &Session<'_>, row: &AttemptRow, redactor: Redactor) -> Self {
-        let spool = session.project.home.join("spool").join(row.run.to_string());
         Self {
-            path: spool.join(format!("{}.out", row.id)),
+            path: live_output_path(session, row),
             redactor,
             lines: LineSplitter::new(),
             held: String::new(),

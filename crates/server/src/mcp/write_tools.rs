@@ -170,7 +170,7 @@ impl CollectedNotices {
         match notice {
             Notice::Said(text) => self.0.push((*text).to_owned()),
             Notice::Warning(text) => self.0.push(format!("warning: {text}")),
-            Notice::Problems(_) | Notice::Event(..) | Notice::Working(_) | Notice::Waiting(_) => {}
+            Notice::Problems(_) | Notice::Event(..) | Notice::Progress(_) | Notice::Waiting(_) => {}
         }
     }
 

@@ -1,0 +1,198 @@
+//! A run that is watched: in a terminal of tmux, which knows what stands on its screen.
+//! Skipped aloud without tmux.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::harness::{Said, Scratch};
+use crate::lanes::project;
+
+/// Items of the run and screens that are looked at: `PITON_WATCH_ITEMS=40` and
+/// `PITON_WATCH_SCREENS=200` are the long form.
+fn size() -> (u32, usize) {
+    let of = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+    let items = of("PITON_WATCH_ITEMS").unwrap_or(9);
+    let screens = of("PITON_WATCH_SCREENS").unwrap_or(12);
+    (items, screens as usize)
+}
+
+/// A terminal of its own, in which a command line runs in a scratch project.
+struct Terminal<'s> {
+    scratch: &'s Scratch,
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.tmux("kill-server");
+    }
+}
+
+impl<'s> Terminal<'s> {
+    /// None where there is no tmux.
+    fn start(scratch: &'s Scratch, columns: u32, line: &str) -> Option<Self> {
+        let version = Command::new("tmux").arg("-V").output();
+        if !version.is_ok_and(|said| said.status.success()) {
+            #[expect(clippy::print_stderr, reason = "the report of a test run shows it")]
+            {
+                eprintln!("skipped: a run is watched in a terminal of tmux");
+            }
+            return None;
+        }
+        let piton = env!("CARGO_BIN_EXE_piton");
+        scratch.script(
+            "watched.sh",
+            &format!("trap : INT\nunset NO_COLOR\npiton() {{ '{piton}' \"$@\"; }}\n{line}\necho \"ended $?\"\nexec sleep 600"),
+        );
+        let terminal = Self { scratch };
+        terminal.tmux(&format!(
+            "-f /dev/null new-session -d -x {columns} -y 20 ./watched.sh"
+        ));
+        Some(terminal)
+    }
+
+    fn tmux(&self, arguments: &str) -> String {
+        let folder = self.scratch.path().join("tmux");
+        std::fs::create_dir_all(&folder).expect("a folder for its socket");
+        self.scratch.script(
+            "tmux.sh",
+            &format!(
+                "TMUX_TMPDIR='{}' exec tmux -u {arguments}",
+                folder.display()
+            ),
+        );
+        let said = self.scratch.shell("tmux.sh").output().expect("a shell");
+        Said::of(&said).out
+    }
+
+    /// What stands on the screen and has left it above, without blank lines at the end.
+    fn screen(&self) -> Vec<String> {
+        let text = self.tmux("capture-pane -p -J -S -");
+        let lines = text.lines().map(|line| line.trim_end().to_owned());
+        let mut lines: Vec<String> = lines.collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines
+    }
+
+    /// Waits for a line that begins so, and gives the screen then.
+    #[track_caller]
+    fn until_line(&self, start: &str) -> Vec<String> {
+        let begun = Instant::now();
+        loop {
+            let screen = self.screen();
+            if screen.iter().any(|line| line.starts_with(start)) {
+                return screen;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{screen:#?}");
+        }
+    }
+
+    fn resize(&self, columns: u32) {
+        self.tmux(&format!("resize-window -x {columns}"));
+    }
+}
+
+/// How many lanes are told of at the end of a screen; none where the region of the run is
+/// not whole there, or more of it stands above.
+fn shown_lanes(screen: &[String], items: u32) -> Option<usize> {
+    let is_summary = |line: &String| {
+        let done = line.split_once(&format!("/{items} · "));
+        let done = done.or_else(|| line.split_once(&format!("/{items}")));
+        done.is_some_and(|(done, _)| done.parse::<u32>().is_ok())
+    };
+    let is_lane = |line: &String| line.starts_with("US-");
+    let summary = screen.last().filter(|line| is_summary(line))?;
+    let lanes = screen.iter().rev().skip(1).take_while(|line| is_lane(line));
+    let lanes = lanes.count();
+    let mut parts = summary.split(" · ");
+    let told = parts.find_map(|part| part.split_once(" lane")?.0.parse::<usize>().ok());
+    let above = &screen[..screen.len() - lanes - 1];
+    let is_alone = !above.iter().any(|line| is_lane(line) || is_summary(line));
+    // One item at work stands in the line of the run. Work that is merged is in no lane.
+    let is_whole = lanes != 1 && told.unwrap_or(0) <= lanes;
+    (is_whole && is_alone).then_some(told.unwrap_or(0))
+}
+
+/// The items with a line that says that they are done.
+fn done_items(screen: &[String]) -> Vec<&str> {
+    let done = screen.iter().filter_map(|line| line.strip_prefix("✓ "));
+    done.filter_map(|line| line.split(' ').next())
+        .filter(|item| item.starts_with("US-"))
+        .collect()
+}
+
+#[test]
+fn the_region_is_whole_on_each_screen_and_each_finished_item_stands_above_it_once() {
+    let (items, screens_min) = size();
+    let agent = "echo work >$PITON_ITEM.txt; echo printed; sleep 0.$(($$ % 5 + 3))";
+    let scratch = project(agent, items);
+    let line = "piton run prd.json --agent ./agent.sh --workers 3";
+    let Some(terminal) = Terminal::start(&scratch, 80, line) else {
+        return;
+    };
+    let (begun, mut resized) = (Instant::now(), Instant::now());
+    let (mut screens, mut lanes_max) = (0, 0);
+    let mut widths = [120, 80].into_iter().cycle();
+    let last = loop {
+        let screen = terminal.screen();
+        if screen.last().is_some_and(|line| line.starts_with("ended ")) {
+            break screen;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(180), "{screen:#?}");
+        let has_begun = screens > 0 || shown_lanes(&screen, items).is_some();
+        // What a terminal makes of a new width stands there until the next line is drawn.
+        if !has_begun || resized.elapsed() < Duration::from_millis(700) {
+            continue;
+        }
+        let lanes = shown_lanes(&screen, items);
+        assert!(lanes.is_some(), "{screen:#?}");
+        lanes_max = lanes_max.max(lanes.unwrap_or(0));
+        let done = done_items(&screen);
+        let once: BTreeSet<&str> = done.iter().copied().collect();
+        assert_eq!(once.len(), done.len(), "{screen:#?}");
+        screens += 1;
+        if screens % (screens_min / 4).max(3) == 0 {
+            terminal.resize(widths.next().expect("they go on"));
+            resized = Instant::now();
+        }
+    };
+    assert!(last.contains(&"ended 0".to_owned()), "{last:#?}");
+    assert_eq!(done_items(&last).len(), items as usize, "{last:#?}");
+    let rest = last.iter().find(|line| line.starts_with("US-"));
+    assert_eq!(rest, None, "{last:#?}");
+    assert!(screens >= screens_min, "{screens} screens");
+    assert_eq!(lanes_max, 3);
+}
+
+#[test]
+fn after_ctrl_c_nothing_of_the_region_is_left() {
+    let scratch = project("sleep 60", 1);
+    let line = "piton run prd.json --agent ./agent.sh";
+    let Some(terminal) = Terminal::start(&scratch, 80, line) else {
+        return;
+    };
+    scratch.until("the agent works", || {
+        let screen = terminal.screen();
+        shown_lanes(&screen, 1).is_some() && screen.iter().any(|line| line.contains("US-001"))
+    });
+    terminal.tmux("send-keys C-c");
+    let screen = terminal.until_line("ended ");
+    assert!(screen.contains(&"ended 130".to_owned()), "{screen:#?}");
+    assert_eq!(shown_lanes(&screen, 1), None, "{screen:#?}");
+    let is_rest = |line: &&String| line.starts_with("0/1") || line.contains("^C");
+    assert_eq!(screen.iter().find(is_rest), None, "{screen:#?}");
+}
+
+#[test]
+fn a_terminal_that_cannot_redraw_gets_a_line_an_event_in_letters() {
+    let scratch = project("echo work >$PITON_ITEM.txt", 1);
+    let line = "export TERM=dumb; piton run prd.json --agent ./agent.sh";
+    let Some(terminal) = Terminal::start(&scratch, 80, line) else {
+        return;
+    };
+    let screen = terminal.until_line("ended 0");
+    let has = |start: &str| screen.iter().any(|line| line.starts_with(start));
+    assert!(has("> US-001") && has("done US-001"), "{screen:#?}");
+}
