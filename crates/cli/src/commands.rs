@@ -37,6 +37,7 @@ mod skip;
 mod status;
 mod stop;
 mod store;
+mod tail;
 mod transcript;
 mod trust;
 
@@ -109,6 +110,7 @@ commands! {
         Report(report::ReportArgs),
         Log(log::LogArgs),
         Transcript(transcript::TranscriptArgs),
+        Tail(tail::TailArgs),
         Gate(gate::GateArgs),
         Pause(pause::PauseArgs),
         Resume(resume::ResumeArgs),
@@ -205,6 +207,8 @@ mod tests {
             "list --ready --in demo",
             "show x",
             "transcript x -f",
+            "tail",
+            "tail x --no-follow",
             "next",
             "gate x",
             "report",

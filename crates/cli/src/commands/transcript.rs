@@ -53,52 +53,53 @@ impl TypedCommand for TranscriptArgs {
                 (TranscriptPart::Line { text }, false) if self.raw => {
                     call.output.print_file(&format!("{text}\n"))
                 }
-                (_, true) => call.output.print_answer_line(&part),
-                (part, false) => call.output.print_long_data(&render_transcript_part(part)),
+                (part, _) => print_part(part, call.output),
             };
             going == OutputFlow::On
         })?;
         if !call.output.json {
-            self.show_end(&read, call.output);
+            let follow = format!("piton transcript {} -f", self.attempt);
+            show_end(&read, &follow, call.output);
         }
         Ok(CommandExit::Done)
     }
 }
 
-impl TranscriptArgs {
-    /// Says what more there may be, and what to type for it.
-    fn show_end(&self, read: &TranscriptSummary, output: &mut CliOutput) {
-        let what = format!(
-            "attempt {} at {}",
-            read.number,
-            first_line(&Node::shown(&read.item))
-        );
-        if let Some(next) = &read.next {
-            let printed = if read.is_empty {
-                ", and had printed nothing"
-            } else {
-                ""
-            };
-            output.print_note(&format!(
-                "{DIM}{what} was under way when its runner died{printed}{DIM:#}"
-            ));
-            output.print_hint(&format!("go on with `{next}`"));
-            return;
+/// Prints a part for people, or as JSON on one line.
+pub(super) fn print_part(part: &TranscriptPart, output: &mut CliOutput) -> OutputFlow {
+    match output.json {
+        true => output.print_answer_line(part),
+        false => output.print_long_data(&render_transcript_part(part)),
+    }
+}
+
+/// Says what more there may be, and what to type to follow it.
+pub(super) fn show_end(read: &TranscriptSummary, follow: &str, output: &mut CliOutput) {
+    let what = format!(
+        "attempt {} at {}",
+        read.number,
+        first_line(&Node::shown(&read.item))
+    );
+    if let Some(next) = &read.next {
+        let printed = if read.is_empty {
+            ", and had printed nothing"
+        } else {
+            ""
+        };
+        output.print_note(&format!(
+            "{DIM}{what} was under way when its runner died{printed}{DIM:#}"
+        ));
+        output.print_hint(&format!("go on with `{next}`"));
+        return;
+    }
+    match (read.is_empty, read.under_way) {
+        (true, true) => output.print_note(&format!("{DIM}{what} has printed nothing yet{DIM:#}")),
+        (true, false) => output.print_note(&format!("{DIM}{what} printed nothing{DIM:#}")),
+        (false, true) => {
+            output.print_note(&format!("{DIM}{what} is under way{DIM:#}"));
+            output.print_hint(&format!("follow it with `{follow}`"));
         }
-        match (read.is_empty, read.under_way) {
-            (true, true) => {
-                output.print_note(&format!("{DIM}{what} has printed nothing yet{DIM:#}"))
-            }
-            (true, false) => output.print_note(&format!("{DIM}{what} printed nothing{DIM:#}")),
-            (false, true) => {
-                output.print_note(&format!("{DIM}{what} is under way{DIM:#}"));
-                output.print_hint(&format!(
-                    "follow it with `piton transcript {} -f`",
-                    self.attempt
-                ));
-            }
-            (false, false) => {}
-        }
+        (false, false) => {}
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Said, Scratch};
+use crate::harness::{Running, Said, Scratch};
 use crate::lanes::project;
 
 /// Items of the run and screens that are looked at: `PITON_WATCH_ITEMS=40` and
@@ -128,6 +128,10 @@ fn the_region_is_whole_on_each_screen_and_each_finished_item_stands_above_it_onc
     let (items, screens_min) = size();
     let agent = "echo work >$PITON_ITEM.txt; echo printed; sleep 0.$(($$ % 5 + 3))";
     let scratch = project(agent, items);
+    // Lines that fill a wide terminal are wrapped when it becomes narrower.
+    let title = "Story of which the title is longer than a line of a terminal of 80 columns";
+    let list = scratch.read("prd.json").replace("Story", title);
+    scratch.write("prd.json", &list);
     let line = "piton run prd.json --agent ./agent.sh --workers 3";
     let Some(terminal) = Terminal::start(&scratch, 80, line) else {
         return;
@@ -195,4 +199,57 @@ fn a_terminal_that_cannot_redraw_gets_a_line_an_event_in_letters() {
     let screen = terminal.until_line("ended 0");
     let has = |start: &str| screen.iter().any(|line| line.starts_with(start));
     assert!(has("> US-001") && has("done US-001"), "{screen:#?}");
+}
+
+/// An agent that prints a secret and waits for the file `go`.
+const TALKS: &str = "echo begun; echo \"DB_PASSWORD=correct9horse9battery\"
+while ! [ -e go ]; do sleep 0.02; done\necho ended";
+
+const ONE: &str = "  - {id: build, prompt: build it}\n";
+
+#[test]
+fn tail_follows_the_agent_at_work_and_ends_with_its_attempt() {
+    let scratch = Scratch::new();
+    scratch.sprint(ONE).agent(TALKS);
+    let said = scratch.shows(&["tail"]);
+    insta::assert_snapshot!(said, @r"
+    error: no agent is at work [attempt.unknown]
+    hint: name an item to see the transcript of its last attempt: `piton tail ITEM`
+    [exit 2]
+    ");
+    let runner = scratch.start_run(&[]);
+    scratch.until("it talks", || {
+        scratch
+            .piton(&["tail", "--no-follow"])
+            .out
+            .contains("begun")
+    });
+    let now = scratch.shows(&["tail", "build", "--no-follow"]);
+    insta::assert_snapshot!(now, @r"
+    begun
+    DB_PASSWORD=[redacted:assigned-secret]
+    attempt 1 at build: build it is under way
+    hint: follow it with `piton tail build`
+    [exit 0]
+    ");
+    let follows = Running::start(scratch.command(&["tail"]));
+    scratch.until("it is followed", || follows.out().contains("begun"));
+    scratch.write("go", "");
+    insta::assert_snapshot!(follows.end().shown(&scratch), @r"
+    begun
+    DB_PASSWORD=[redacted:assigned-secret]
+    ended
+    following the agent at build: build it
+    attempt 1 at build: build it is over
+    [exit 0]
+    ");
+    assert_eq!(runner.end().exit, 0);
+    let said = scratch.piton(&["tail", "build", "--json"]);
+    let first = said.out.lines().next().unwrap_or_default();
+    let first: serde_json::Value = serde_json::from_str(first).expect("a line is an object");
+    assert_eq!(
+        (&first["kind"], &first["text"]),
+        (&"line".into(), &"begun".into())
+    );
+    assert!(!said.out.contains("9horse9"), "{}", said.out);
 }

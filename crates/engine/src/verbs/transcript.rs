@@ -170,6 +170,45 @@ pub fn transcript(
     Ok(read)
 }
 
+/// The agent that began last of those at work, and the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentsAtWork {
+    /// The attempt of that one, by the name that [`transcript`] takes.
+    pub attempt: String,
+    /// Its item, and what it is called.
+    pub item: String,
+    /// The items of the others, as they are typed.
+    pub others: Vec<String>,
+}
+
+/// Which agents are at work.
+///
+/// # Errors
+///
+/// When none is, or the store cannot be read.
+pub fn agents_at_work(world: &World) -> Result<AgentsAtWork, Failure> {
+    let none = || {
+        Failure::new("attempt.unknown", "no agent is at work")
+            .with_hint("name an item to see the transcript of its last attempt: `piton tail ITEM`")
+    };
+    let session = Session::open_read_only(world, &search_folder(world, None))?.ok_or_else(none)?;
+    let rows = session.load(&[Need::OpenAttempts(None), Need::Runs])?;
+    let mut open = Vec::new();
+    for row in rows.tables.open_attempts() {
+        if AttemptStage::of_attempt(&session, row)? == AttemptStage::UnderWay {
+            open.push(row);
+        }
+    }
+    open.sort_by_key(|row| (row.started_at, row.id));
+    let last = open.pop().ok_or_else(none)?;
+    let rows = session.load(&[Need::Line(last.run, last.node.clone())])?;
+    Ok(AgentsAtWork {
+        attempt: last.id.to_string(),
+        item: name_of_item(rows.tables.item(last.run, &last.node), &last.node),
+        others: open.iter().map(|row| row.node.to_string()).collect(),
+    })
+}
+
 /// Gives what only the end of a transcript tells.
 fn emit_end(
     parts: &mut TranscriptParser,
