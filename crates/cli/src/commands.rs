@@ -3,6 +3,7 @@
 //! module and a line of the table.
 
 mod add;
+mod attach;
 mod completions;
 mod decide;
 mod done;
@@ -111,6 +112,7 @@ commands! {
         Log(log::LogArgs),
         Transcript(transcript::TranscriptArgs),
         Tail(tail::TailArgs),
+        Attach(attach::AttachArgs),
         Gate(gate::GateArgs),
         Pause(pause::PauseArgs),
         Resume(resume::ResumeArgs),
@@ -208,6 +210,8 @@ mod tests {
             "show x",
             "transcript x -f",
             "tail",
+            "attach",
+            "attach demo",
             "tail x --no-follow",
             "next",
             "gate x",
@@ -275,6 +279,7 @@ mod tests {
             "init --yes",
             "run",
             "run demo --once",
+            "run demo --detach",
             "run demo --trust",
             "trust",
             "trust demo",

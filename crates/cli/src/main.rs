@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod consent;
+mod detached;
 mod input;
 mod invocation;
 mod logging;

@@ -106,6 +106,17 @@ impl AgentCall {
 /// So much of what a call is about is looked at.
 const CHARS_MAX: usize = 8_192;
 
+/// The first line of what an agent said, without its secrets and no longer than it may be.
+/// More than that is looked at, so that no half of a secret is shown.
+#[must_use]
+pub fn first_line_said(words: &str, redactor: &Redactor) -> Option<String> {
+    let begun = truncate_chars(words, CHARS_MAX);
+    let begun = redactor.redact(&begun);
+    let mut lines = begun.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty())?;
+    Some(truncate_chars(first, WHAT_CHARS_MAX))
+}
+
 /// So many calls of an attempt are kept one by one: the first half and the
 /// last half; all are counted.
 pub const CALLS_MAX: usize = 200;

@@ -100,6 +100,7 @@ pub const CODES: &[(&str, CommandExit)] = &[
     ("record.problems", CommandExit::Usage),
     ("run.blocked", CommandExit::No),
     ("run.busy", CommandExit::Busy),
+    ("run.detach_failed", CommandExit::Fault),
     ("run.fenced", CommandExit::Busy),
     ("run.finished", CommandExit::No),
     ("run.needs_human", CommandExit::Waits),

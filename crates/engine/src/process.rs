@@ -24,6 +24,7 @@ compile_error!("piton runs on Linux, macOS and other Unix systems; on Windows us
 mod ancestors;
 mod call;
 mod child;
+pub(crate) mod detached;
 mod identity;
 mod in_place;
 mod orphans;
@@ -54,6 +55,7 @@ pub use self::call::{
     run_script,
 };
 pub use self::child::{ProcessEvent, ProcessExit, ProcessLimits, StartError, StopReason};
+pub use self::detached::PrintedLine;
 pub use self::identity::{
     Liveness, ProcessIdentity, current_process, has_ended, is_stopped, liveness,
 };

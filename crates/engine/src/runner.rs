@@ -26,6 +26,7 @@ mod queue;
 mod reviewing;
 mod run_facts;
 pub mod run_lock;
+pub mod run_log;
 pub mod run_standing;
 pub mod run_worktrees;
 mod runner_state;

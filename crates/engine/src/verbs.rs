@@ -3,10 +3,12 @@
 
 pub mod account;
 mod arguments;
+pub mod attach;
 pub mod clean;
 pub mod compile;
 pub mod control;
 pub mod costs;
+pub mod detach;
 pub mod doctor;
 pub mod files;
 pub mod gate;

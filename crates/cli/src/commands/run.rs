@@ -19,6 +19,7 @@ use piton_engine::{CommandExit, Failure};
 
 use super::trust::show_parts;
 use crate::consent;
+use crate::detached::{self, Background};
 use crate::invocation::{Invocation, TypedCommand, access_of_change};
 use crate::output::{CliOutput, DIM, GREEN, YELLOW};
 use crate::show::account::account_lines;
@@ -92,6 +93,13 @@ pub(crate) struct RunArgs {
     /// Trust all commands that the project would run now, as `piton trust` does
     #[arg(long)]
     trust: bool,
+    /// Go on in the background, without this terminal, once the run is taken. Its lines go to a
+    /// log; `piton attach` shows it, and `piton stop` ends it
+    #[arg(long, conflicts_with_all = ["dry_run", "join"])]
+    detach: bool,
+    /// This is the process in the background
+    #[arg(long, hide = true)]
+    detached: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -124,6 +132,7 @@ impl TypedCommand for RunArgs {
   piton run prd.json --agent claude
   piton run RALPH_TASK.md --agent ./agent.sh
   piton run prd.json --agent claude --workers 4
+  piton run prd.json --agent claude --detach
 
 The command ends when the plan is done, waits for a person, or reaches a limit.
 An agent can be any shell command that reads its prompt from stdin. Without --agent, a run
@@ -136,6 +145,10 @@ apply where you give none.";
     }
 
     fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
+        if self.detach {
+            return detached::start(call);
+        }
+        let mut background = self.detached.then(Background::enter);
         let request = run::RunRequest {
             plan: self.plan,
             agent: self.agent,
@@ -174,7 +187,7 @@ apply where you give none.";
             output: &mut *call.output,
             describe: call.describe,
         };
-        let answer = run_trusted(call, &request);
+        let answer = run_trusted(call, &request, background.as_mut());
         call.output.end_live();
         let answer = answer?;
         match answer {
@@ -214,9 +227,15 @@ apply where you give none.";
 fn run_trusted(
     call: &mut Invocation<'_>,
     request: &run::RunRequest,
+    mut background: Option<&mut Background>,
 ) -> Result<run::RunAnswer, Failure> {
     loop {
-        let ran = run::run(call.world, request, &mut |notice| call.show_notice(&notice));
+        let ran = run::run(call.world, request, &mut |notice| {
+            if let Some(background) = &mut background {
+                background.handle_notice(&notice, request.plan.as_deref(), call);
+            }
+            call.show_notice(&notice);
+        });
         let failure = match ran {
             Err(failure) if failure.code == "trust.needed" => failure,
             ran => return ran,

@@ -85,6 +85,9 @@ pub(crate) fn render_run(run: &RunReport, now: Timestamp, finished: FinishedDisp
         text.push_str(&format!(", and by {joined}"));
     }
     text.push('\n');
+    if let Some(log) = &run.log {
+        text.push_str(&format!("Log: {log}\n"));
+    }
     if !matches!(run.line.state, RunState::Done) && !run.line.live {
         let sentence = explain_state(run);
         text.push_str(&format!("{}\n", capitalize(&sentence.message)));

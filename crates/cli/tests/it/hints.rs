@@ -342,6 +342,22 @@ const SITUATIONS: &[Situation] = &[
         exits: &[0],
     },
     Situation {
+        page: "run.detach_failed",
+        make: || {
+            let scratch = project("true");
+            let run = ["run", "demo", "--agent", "./agent.sh", "--detach"];
+            let mut command = scratch.command(&run);
+            command.env("PITON_FAILPOINT", "run.locked:1");
+            let said = Said::of(&command.output().expect("piton starts"));
+            Made {
+                scratch,
+                said,
+                runner: None,
+            }
+        },
+        exits: &[0],
+    },
+    Situation {
         page: "run.not_started",
         make: || Made::of(project("true"), &["resume", "demo"]),
         exits: &[0],

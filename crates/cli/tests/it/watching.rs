@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Running, Said, Scratch};
+use crate::harness::{DEMO, Running, Said, Scratch};
 use crate::lanes::project;
 
 /// Items of the run and screens that are looked at: `PITON_WATCH_ITEMS=40` and
@@ -252,4 +252,157 @@ fn tail_follows_the_agent_at_work_and_ends_with_its_attempt() {
         (&"line".into(), &"begun".into())
     );
     assert!(!said.out.contains("9horse9"), "{}", said.out);
+}
+
+/// A sprint with one item, whose agent waits for the file `go`.
+fn one_item() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.sprint(ONE).agent(TALKS);
+    scratch
+}
+
+const DETACH: &[&str] = &[
+    "run",
+    "demo",
+    "--agent",
+    "./agent.sh",
+    "--verdict",
+    "exit-status",
+    "--detach",
+];
+
+fn is_live(scratch: &Scratch) -> bool {
+    scratch.json(&["status"])["run"]["live"] == true
+}
+
+#[test]
+fn a_detached_run_is_taken_when_the_command_returns_and_goes_on_by_itself() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = one_item();
+    let said = scratch.shows(DETACH);
+    assert!(is_live(&scratch), "{said}");
+    insta::assert_snapshot!(said, @r"
+    keeping progress in SCRATCH/.git/piton
+    process PID works on run `2026-01-15_demo` in the background
+    log: .git/piton/logs/2026-01-15_demo.log
+    hint: watch it with `piton attach 2026-01-15_demo`, end it with `piton stop 2026-01-15_demo`
+    [exit 0]
+    ");
+    let log = scratch.home().join("logs").join(format!("{DEMO}.log"));
+    let mode = std::fs::metadata(&log)
+        .expect("it has a log")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let status = scratch.piton(&["status"]).out;
+    assert!(
+        status.contains(&format!("Log: .git/piton/logs/{DEMO}.log")),
+        "{status}"
+    );
+    let watches = Running::start(scratch.command(&["attach"]));
+    watches.until_said("> build");
+    scratch.write("go", "");
+    let said = watches.end();
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err.contains("x build") && said.err.contains("is done"),
+        "{}",
+        said.err
+    );
+    let again = scratch.piton(&["attach"]);
+    assert!(
+        again.exit == 0 && again.err.contains("is done"),
+        "{again:?}"
+    );
+    assert!(!scratch.piton(&["status"]).out.contains("Log:"));
+}
+
+#[test]
+fn a_detached_run_that_is_killed_is_interrupted_and_nothing_starts_by_itself() {
+    let scratch = one_item();
+    let run = scratch.json(DETACH);
+    let process = run["process"]
+        .as_i64()
+        .and_then(|id| i32::try_from(id).ok());
+    let process = process.and_then(rustix::process::Pid::from_raw);
+    let process = process.expect("it is told");
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).expect("it works");
+    scratch.until("it is gone", || !is_live(&scratch));
+    let status = scratch.piton(&["status"]).out;
+    assert!(status.contains("interrupted"), "{status}");
+    assert!(
+        status.contains(&format!("Next: piton run {DEMO}")),
+        "{status}"
+    );
+    let attached = scratch.piton(&["attach"]);
+    assert_eq!(attached.exit, 130, "{}", attached.err);
+    scratch.write("go", "");
+    assert_eq!(scratch.piton(&["run", DEMO]).exit, 0);
+}
+
+#[test]
+fn a_second_detached_process_finds_the_run_taken() {
+    let scratch = one_item();
+    let both = [0, 1].map(|_| Running::start(scratch.command(DETACH)));
+    let mut exits = both.map(|one| one.end().exit);
+    exits.sort_unstable();
+    assert_eq!(exits, [0, 4]);
+}
+
+#[test]
+fn what_keeps_a_detached_run_from_starting_is_told_where_it_was_typed() {
+    let scratch = one_item();
+    for (point, exit) in [("run.locked:1", 7), ("run.leased:1", 7)] {
+        let mut command = scratch.command(DETACH);
+        command.env("PITON_FAILPOINT", point);
+        let said = Running::start(command).end();
+        assert_eq!(said.exit, exit, "{}", said.err);
+        assert!(said.err.contains("[run.detach_failed]"), "{}", said.err);
+        assert!(!is_live(&scratch));
+    }
+    let scratch = one_item();
+    let mut command = scratch.command(DETACH);
+    let state = scratch.path().join(".git/state");
+    command
+        .env_remove("PITON_TEST_TRUST")
+        .env("XDG_STATE_HOME", state);
+    scratch.write(".piton/config.toml", "[notify]\ncommand = \"true\"\n");
+    let said = Running::start(command).end();
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert!(said.err.contains("trust.needed"), "{}", said.err);
+}
+
+#[test]
+fn a_run_whose_log_cannot_be_opened_goes_on_and_says_so() {
+    let scratch = one_item();
+    scratch.piton(&["add", "other"]);
+    std::fs::create_dir_all(scratch.home().join("logs").join(format!("{DEMO}.log")))
+        .expect("a folder in its place");
+    let said = scratch.piton(DETACH);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(said.err.contains("goes on without a log"), "{}", said.err);
+    scratch.write("go", "");
+    scratch.until("it is done", || {
+        scratch.json(&["status", DEMO])["run"]["state"] == "done"
+    });
+}
+
+#[test]
+fn a_detached_run_outlives_its_terminal_and_ctrl_c_leaves_it() {
+    let scratch = one_item();
+    let line = "piton run demo --agent ./agent.sh --verdict exit-status --detach && piton attach";
+    let Some(terminal) = Terminal::start(&scratch, 80, line) else {
+        return;
+    };
+    terminal.until_line("0/1");
+    terminal.tmux("send-keys C-c");
+    let screen = terminal.until_line("ended 0");
+    let has = |text: &str| screen.iter().any(|line| line.starts_with(text));
+    assert!(has("left run") && !has("0/1"), "{screen:#?}");
+    drop(terminal);
+    assert!(is_live(&scratch));
+    scratch.write("go", "");
+    scratch.until("it is done", || {
+        scratch.json(&["status"])["run"]["state"] == "done"
+    });
 }

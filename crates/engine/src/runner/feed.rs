@@ -10,8 +10,7 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::{AttemptActivity, WHAT_CHARS_MAX};
-use piton_core::quote::truncate_chars;
+use piton_core::call::{AttemptActivity, first_line_said};
 use piton_core::redact::Redactor;
 use piton_core::standstill::{IdleTracker, StandstillBounds};
 use piton_core::stuck::LoopDetector;
@@ -26,10 +25,6 @@ use crate::world::input;
 const LOOK_BYTES_MAX: usize = 4 << 20;
 /// How much is asked for at once.
 const CHUNK_BYTES: usize = 256 << 10;
-
-/// So much of what an agent says is looked at for what it does now, in characters: more
-/// than is shown of it, so that no half of a secret is.
-const WORDS_CHARS_MAX: usize = 8_192;
 
 /// How often session files are looked at while an agent works.
 const SESSION_PAUSE: SignedDuration = SignedDuration::from_secs(3);
@@ -311,13 +306,8 @@ impl LiveAgentState {
                 self.activity.add_call(call);
             }
             OutputEvent::Said(words) => {
-                let begun = truncate_chars(&words, WORDS_CHARS_MAX);
-                let begun = self.redactor.redact(&begun);
-                let mut lines = begun.lines().map(str::trim);
-                let first = lines.find(|line| !line.is_empty());
-                self.latest = first
-                    .map(|line| truncate_chars(line, WHAT_CHARS_MAX))
-                    .or(self.latest.take());
+                let said = first_line_said(&words, &self.redactor);
+                self.latest = said.or(self.latest.take());
                 let circling = self.circles.record_message(&words);
                 self.circling = self.circling.take().or(circling);
             }

@@ -24,6 +24,7 @@ use crate::git::history;
 use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
 use crate::process::shell::quote_word;
 use crate::runner::describe_unmerged_lanes;
+use crate::runner::run_log::run_log_path;
 use crate::runner::run_standing::RunStanding;
 use crate::runner::run_standing::next_command;
 use crate::runner::work_place::WorkPlace;
@@ -124,6 +125,9 @@ pub struct RunReport {
     /// What it was last run with, and is run with again; absent when without flags.
     #[serde(skip_serializing_if = "RunFlags::is_empty")]
     pub flags: RunFlags,
+    /// The file with the lines of its last run without a terminal; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
     /// The questions that wait for a person.
     pub decisions: Vec<DecisionRow>,
     /// Where its work is; absent for a run that is worked on in place.
@@ -269,6 +273,7 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         holder: living_owners(&row.holder, standing.is_live).pop(),
         joined: living_owners(&row.joined, standing.is_live),
         flags: row.invocation.flags.clone(),
+        log: existing_log(session, row),
         place: WorkPlace::of_run(session, row),
         warnings: other_plan
             .into_iter()
@@ -318,6 +323,13 @@ fn living_owners<'r>(
 ) -> Vec<String> {
     let living = runners.into_iter().filter(|_| is_live);
     living.map(|runner| runner.owner.clone()).collect()
+}
+
+/// The log of a run that is not over, if there is one.
+fn existing_log(session: &Session<'_>, row: &RunRow) -> Option<String> {
+    let log = run_log_path(&session.project, &row.name);
+    let is_there = row.state != RunState::Done && log.is_file();
+    is_there.then(|| session.project.relative_path(&log))
 }
 
 /// When one of the agents at work printed something for the last time, at most now.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use piton_core::call::AgentCall;
+use piton_core::call::{AgentCall, first_line_said};
 use piton_core::redact::{Redactor, has_open_private_key};
 use piton_core::{AttemptId, AttemptRow, Need, RunId};
 use serde::Serialize;
@@ -389,6 +389,37 @@ impl AttemptStage {
 pub(super) fn live_output_path(session: &Session<'_>, row: &AttemptRow) -> PathBuf {
     let spool = session.project.home.join("spool").join(row.run.to_string());
     spool.join(format!("{}.out", row.id))
+}
+
+/// What an agent that works does now, or did last, in one line without secrets; none where
+/// its program prints plain text or nothing yet.
+pub(super) fn live_activity(session: &Session<'_>, row: &AttemptRow) -> Option<String> {
+    let path = live_output_path(session, row);
+    let mut reader = reader_of_attempt(session, row)?;
+    let bytes = std::fs::metadata(&path).ok()?.len();
+    let from = bytes.saturating_sub(LAST_BYTES);
+    let redactor = session.world.redactor();
+    let mut latest = None;
+    // Of a line whose beginning was left out nothing can be told.
+    let mut is_whole = from == 0;
+    read_lines(&path, from, &mut |line| {
+        let seen = match std::mem::replace(&mut is_whole, true) {
+            true => reader.parse_line(line, row.started_at),
+            false => Vec::new(),
+        };
+        for seen in seen {
+            if let OutputEvent::Called(call) = seen {
+                latest = Some(call.redact(&redactor).describe());
+            } else if let OutputEvent::Said(words) = seen {
+                latest = first_line_said(&words, &redactor).or(latest.take());
+            }
+        }
+        true
+    })
+    .ok()?;
+    let open = reader.open_call().cloned();
+    open.map(|call| call.redact(&redactor).describe())
+        .or(latest)
 }
 
 /// The output of an agent that works.

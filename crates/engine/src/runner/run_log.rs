@@ -1,0 +1,137 @@
+//! The log of a run that works without a terminal: the lines that it would have shown.
+//!
+//! It is a file in the home of the project, for this user alone. What it holds is no
+//! truth: the journal has all that happened. See `crate::verbs::detach`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::dead_runner::sanitize_file_name;
+use crate::project::inside::open_own_file;
+use crate::project::{Project, create_private_folder};
+
+/// A longer log becomes the former one, and another is begun: two of them are kept.
+const BYTES_MAX: u64 = 4 << 20;
+
+/// The log of a run of that name.
+#[must_use]
+pub fn run_log_path(project: &Project, run: &str) -> PathBuf {
+    let name = format!("{}.log", sanitize_file_name(run));
+    project.home.join("logs").join(name)
+}
+
+/// A log into which this process writes what it prints.
+#[derive(Debug)]
+pub struct RunLog {
+    path: PathBuf,
+    file: File,
+}
+
+impl RunLog {
+    /// Opens the log of a run, behind what it holds already.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened.
+    pub fn open(project: &Project, run: &str) -> io::Result<Self> {
+        let path = run_log_path(project, run);
+        let file = open_log(&path)?;
+        Ok(Self { path, file })
+    }
+
+    /// Sends all into it from now on that this process prints.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not do that: what is printed goes where it went before.
+    pub fn capture_output(&self) -> io::Result<()> {
+        redirect_output(&self.file)
+    }
+
+    /// Begins another file where this one has become too large. What cannot be done now
+    /// is done later.
+    pub fn bound(&mut self) {
+        if let Some(file) = self.begin_another(BYTES_MAX)
+            && redirect_output(&file).is_ok()
+        {
+            self.file = file;
+        }
+    }
+
+    /// The file that takes the place of one of more than `bytes_max`; none where it is not
+    /// as large, or cannot be replaced.
+    fn begin_another(&self, bytes_max: u64) -> Option<File> {
+        let is_large = |found: fs::Metadata| found.len() > bytes_max;
+        if !self.file.metadata().is_ok_and(is_large) {
+            return None;
+        }
+        fs::rename(&self.path, self.path.with_extension("log.1")).ok()?;
+        open_log(&self.path).ok()
+    }
+}
+
+fn open_log(path: &Path) -> io::Result<File> {
+    let folder = path.parent().unwrap_or(path);
+    create_private_folder(folder)?;
+    // Behind a link are files of others.
+    if !fs::symlink_metadata(folder)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    open_own_file(path, OpenOptions::new().append(true).create(true))
+}
+
+fn redirect_output(file: &File) -> io::Result<()> {
+    rustix::stdio::dup2_stdout(file)?;
+    rustix::stdio::dup2_stderr(file)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_log_is_private_and_gives_way_to_another_when_it_is_large() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("logs/auth.log");
+        let file = open_log(&path).expect("it can be made");
+        let mode = |path: &Path| {
+            fs::metadata(path)
+                .expect("it is there")
+                .permissions()
+                .mode()
+        };
+        assert_eq!(mode(&path) & 0o777, 0o600);
+        let mut log = RunLog {
+            path: path.clone(),
+            file,
+        };
+        for text in ["first", "second", "third"] {
+            log.file.write_all(text.as_bytes()).expect("written");
+            assert!(log.begin_another(100).is_none());
+            log.file = log.begin_another(3).expect("it is larger");
+            let former = fs::read_to_string(folder.path().join("logs/auth.log.1"));
+            assert_eq!(former.expect("it is kept"), text);
+        }
+        assert_eq!(
+            fs::read_dir(folder.path().join("logs"))
+                .expect("there")
+                .count(),
+            2
+        );
+    }
+
+    #[test]
+    fn no_log_is_written_behind_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let logs = folder.path().join("logs");
+        std::os::unix::fs::symlink(elsewhere.path(), &logs).expect("linked");
+        assert!(open_log(&logs.join("auth.log")).is_err());
+        assert_eq!(fs::read_dir(elsewhere.path()).expect("there").count(), 0);
+    }
+}
