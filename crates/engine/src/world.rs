@@ -148,6 +148,13 @@ impl World {
             .filter(|value| !value.is_empty())
     }
 
+    /// Whether there is a program of this name on `PATH`.
+    #[must_use]
+    pub fn is_on_path(&self, name: &str) -> bool {
+        let path = self.var("PATH").unwrap_or_default();
+        std::env::split_paths(path).any(|folder| folder.join(name).is_file())
+    }
+
     /// Where this program lies; none where the system cannot tell.
     #[must_use]
     pub fn program_path(&self) -> Option<PathBuf> {

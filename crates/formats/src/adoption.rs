@@ -7,8 +7,6 @@
 
 mod counts;
 
-use piton_core::RunId;
-
 use crate::conflict;
 use crate::format::{DocumentRole, Format, context_of_source};
 use crate::plan_format::{PlanContext, PlanName};
@@ -48,9 +46,9 @@ fn count_entries(format: &Format, source: SourceText<'_>) -> Option<AdoptionCoun
     .contains(&format.role);
     if of_plan {
         let of = PlanContext {
-            run: RunId::PROJECT,
             name: PlanName::Own(""),
             source: source.name,
+            ..PlanContext::of_text()
         };
         let plan = (plan_format(format.face)?.read)(source, of).0?;
         return Some(AdoptionCount::new(

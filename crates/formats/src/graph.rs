@@ -1,4 +1,6 @@
-//! Things that wait for each other in a circle.
+//! Things that wait for each other: in which order they come, and where in a circle.
+
+use std::collections::BTreeSet;
 
 /// Finds circles among things that wait for others by index.
 ///
@@ -28,6 +30,45 @@ pub(crate) fn find_cycles(waits_for: &[Vec<usize>]) -> Vec<Vec<usize>> {
         }
     }
     out
+}
+
+/// The order in which things come that wait for others by index: of those that can come
+/// next the one with the least priority, then the first. Those that wait for each other
+/// come last.
+pub(crate) fn order_by_priority(waits_for: &[Vec<usize>], priorities: &[f64]) -> Vec<usize> {
+    let count = waits_for.len();
+    let mut by_priority: Vec<usize> = (0..count).collect();
+    by_priority.sort_by(|a, b| priorities[*a].total_cmp(&priorities[*b]));
+    let mut rank = vec![0; count];
+    for (nth, index) in by_priority.iter().enumerate() {
+        rank[*index] = nth;
+    }
+    let mut waiting = vec![0; count];
+    let mut then: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (index, on) in waits_for.iter().enumerate() {
+        let on: BTreeSet<usize> = on.iter().copied().collect();
+        waiting[index] = on.len();
+        for first in on {
+            then[first].push(index);
+        }
+    }
+    let mut free: BTreeSet<usize> = (0..count)
+        .filter(|index| waiting[*index] == 0)
+        .map(|index| rank[index])
+        .collect();
+    let mut order = Vec::with_capacity(count);
+    while let Some(next) = free.pop_first() {
+        let index = by_priority[next];
+        order.push(index);
+        for later in &then[index] {
+            waiting[*later] -= 1;
+            if waiting[*later] == 0 {
+                free.insert(rank[*later]);
+            }
+        }
+    }
+    order.extend((0..count).filter(|index| waiting[*index] > 0));
+    order
 }
 
 /// Which things can never be done one after the other.

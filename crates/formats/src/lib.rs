@@ -33,6 +33,7 @@
 //! - [`sprint`]: `SPRINT.yaml` and workflows compiled to `PROGRESS.yaml`, and
 //!   `PROGRESS.yaml` read and written.
 //! - [`ralph_dir`]: `progress.md`, `guardrails.md` and what else is in `.ralph/`.
+//! - [`task_master`]: the tasks of Task Master.
 //! - [`task`]: criteria with boxes in a Markdown file.
 //! - [`title`]: what an item is called.
 //! - [`markdown`]: how Markdown is changed without touching what others wrote.
@@ -61,6 +62,7 @@ cfg_if! {
         pub mod task;
         pub mod sdlc;
         pub mod list;
+        pub mod task_master;
     }
 }
 
@@ -103,6 +105,7 @@ pub mod screenshots;
 mod sequence;
 pub mod shape;
 mod shape_merge;
+mod status_list;
 pub mod title;
 pub mod tree;
 pub mod yaml;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use piton_core::plan::{ImportedItemHistory, Plan, PlannedItem};
 use piton_core::{ItemState, Node};
 
-use crate::plan_format::{PlanContext, PlanFormat, PlanName};
+use crate::plan_format::{PlanContext, PlanFormat};
 use crate::problem::SourceText;
 
 /// What an item asks for: its words and its check.
@@ -38,11 +38,7 @@ impl DoneMarks {
     /// The marks that stand in a text.
     #[must_use]
     pub fn parse(format: &PlanFormat, text: &str) -> Self {
-        let of = PlanContext {
-            run: piton_core::RunId::PROJECT,
-            name: PlanName::Given(""),
-            source: "",
-        };
+        let of = PlanContext::of_text();
         let plan = (format.read)(SourceText { name: "", text }, of).0;
         plan.map_or_else(Self::default, |plan| Self::from_items(format, &plan.items))
     }
@@ -307,11 +303,7 @@ mod tests {
             {"id": "2", "title": "b", "passes": true},
             {"id": "3", "title": "c", "dependsOn": ["1", "2"], "passes": false}
         ]}"#;
-        let of = PlanContext {
-            run: piton_core::RunId::PROJECT,
-            name: PlanName::Given(""),
-            source: "",
-        };
+        let of = PlanContext::of_text();
         let mut plan = (list().read)(SourceText { name: "", text }, of)
             .0
             .expect("it is read");

@@ -66,7 +66,7 @@ pub fn parse_plan(
     let of = PlanContext {
         run,
         name: PlanName::Own("plan"),
-        source: "",
+        ..PlanContext::of_text()
     };
     find_conversion(format).map_or_else(Default::default, |(format, _)| (format.read)(source, of))
 }

@@ -10,13 +10,14 @@ mod planned;
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
+use piton_core::native::Native;
 use piton_core::plan::Plan;
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
 
 use crate::conflict;
 use crate::native_file::RenderError;
 use crate::pending_edits::{AbsentItems, with_pending_edits};
-use crate::plan_format::{PlanContext, PlanDocument, PlanFormat, PlanName, PlanPlace};
+use crate::plan_format::{PlanContext, PlanDocument, PlanFormat, PlanPlace};
 use crate::problem::{Problem, SourceText};
 use crate::registry::plan_format;
 
@@ -35,6 +36,8 @@ pub struct PlanFile {
     format: &'static PlanFormat,
     run: RunId,
     document: Box<dyn PlanDocument>,
+    /// What the run keeps that only its format has.
+    native: Option<Native>,
     elsewhere: Vec<Node>,
     /// Those whose mark in the file came along from another branch.
     carried: HashSet<Node>,
@@ -53,21 +56,19 @@ impl PlanFormat {
     /// The file of a run of this format.
     #[must_use]
     pub fn open(&'static self, tables: &Tables, run: RunId) -> PlanFile {
-        PlanFile::new(self, run, (self.document)(tables, run))
-    }
-}
-
-impl PlanFile {
-    fn new(format: &'static PlanFormat, run: RunId, document: Box<dyn PlanDocument>) -> Self {
-        Self {
-            format,
+        let native = tables.run(run).and_then(|row| row.plan.native.clone());
+        PlanFile {
+            format: self,
             run,
-            document,
+            document: (self.document)(tables, run),
+            native,
             elsewhere: Vec::new(),
             carried: HashSet::new(),
         }
     }
+}
 
+impl PlanFile {
     /// Says which items were done in work that the branch of this file does not
     /// have, as far as git tells: see `docs/design/0024-branches.md`.
     pub fn set_done_elsewhere(&mut self, elsewhere: Vec<Node>) {
@@ -116,8 +117,8 @@ impl PlanFile {
     fn parse_plan(&self, text: &str) -> Option<Plan> {
         let of = PlanContext {
             run: self.run,
-            name: PlanName::Given(""),
-            source: "",
+            native: self.native.as_ref(),
+            ..PlanContext::of_text()
         };
         (self.format.read)(SourceText { name: "", text }, of).0
     }
@@ -139,6 +140,17 @@ impl PlanFile {
     pub fn of_run(tables: &Tables, run: RunId) -> Option<Self> {
         let format = plan_format(&tables.run(run)?.plan.face)?;
         Some(format.open(tables, run))
+    }
+
+    /// The ids of the items that are done, and not so in a text of the file. What holds
+    /// others is left out.
+    #[must_use]
+    pub fn done_beyond(&self, text: &str, tables: &Tables) -> Vec<String> {
+        let marked = self.done_items_in(text);
+        let is_done = |row: &&ItemRow| row.is_leaf() && row.state == ItemState::Done;
+        let rows = file_items(tables, self.run).filter(is_done);
+        let rows = rows.filter(|row| !marked.contains(&row.node));
+        rows.map(|row| row.plan.id.clone()).collect()
     }
 
     /// Its format.

@@ -178,6 +178,43 @@ pub struct PlanContext<'a> {
     pub name: PlanName<'a>,
     /// The path of the plan, as the journal keeps it.
     pub source: &'a str,
+    /// What only its format has, where there is such a run already.
+    pub native: Option<&'a Native>,
+    /// What lies beside the file.
+    pub beside: FilesBeside<'a>,
+}
+
+impl PlanContext<'static> {
+    /// Of a text by itself, without a run.
+    #[must_use]
+    pub fn of_text() -> Self {
+        Self {
+            run: RunId::PROJECT,
+            name: PlanName::Given(""),
+            source: "",
+            native: None,
+            beside: FilesBeside(&|_| None),
+        }
+    }
+}
+
+/// The texts of the files around a plan, by their paths from its folder. `*` is any one
+/// folder: the first of those that have such a file.
+#[derive(Clone, Copy)]
+pub struct FilesBeside<'a>(pub &'a dyn Fn(&str) -> Option<String>);
+
+impl FilesBeside<'_> {
+    /// The text of a file; none where there is no such file, or it cannot be read.
+    #[must_use]
+    pub fn read(&self, path: &str) -> Option<String> {
+        (self.0)(path)
+    }
+}
+
+impl fmt::Debug for FilesBeside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FilesBeside")
+    }
 }
 
 /// The plan in a text, and what is wrong there; no plan where it cannot be read.
@@ -625,8 +662,22 @@ pub struct PlanFormat {
     pub keeps_what_was_refused: bool,
     /// A list beside the file of a run to which piton adds; none where there is none.
     pub list_beside: Option<CompanionList>,
+    /// The script that closes an item where it is kept, where its file is an export that
+    /// piton does not write: `PITON_ISSUE` names the item.
+    pub close_script: Option<CloseScript>,
     /// Whether the file of a run, or that beside it, shows the attempts that are over.
     pub shows_attempts: bool,
+}
+
+/// How an item is closed where it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct CloseScript {
+    /// The program that it needs.
+    pub program: &'static str,
+    /// A line for `sh -c`.
+    pub script: &'static str,
+    /// What a person types for it, before the ids.
+    pub typed: &'static str,
 }
 
 /// Adds to the text of a list, if there is one, what it lacks of a run.
@@ -668,6 +719,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     new_item: None,
     keeps_what_was_refused: false,
     list_beside: None,
+    close_script: None,
     shows_attempts: false,
     finding: PlanFinding {
         place: PlanPlace::File,

@@ -59,6 +59,7 @@ mod last_words;
 mod lately;
 mod learn;
 mod links;
+mod listed_plans;
 mod liveness;
 mod logging;
 mod lost_log;

@@ -228,10 +228,13 @@ impl Runner<'_, '_> {
         let source = SourceText { name, text: &text };
         let mut notes = PlanFileNotes::parse(&self.row.plan.face, source, item);
         let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+        let seen_from = project.absolute_path(&folder.to_string_lossy());
         notes.documents = notes
             .documents
             .iter()
-            .map(|document| folder.join(document).to_string_lossy().into_owned())
+            .flat_map(|document| input::expand_path(&seen_from, document))
+            .filter_map(|path| Some(folder.join(path.strip_prefix(&seen_from).ok()?)))
+            .map(|path| path.to_string_lossy().into_owned())
             .filter(|path| {
                 let path = project.absolute_path(path);
                 project

@@ -112,6 +112,8 @@ fn committed_parts(session: &Session<'_>, run: RunId, file: &str) -> Option<Vec<
             run,
             name: PlanName::Own(&row.name),
             source: &row.plan.source,
+            native: row.plan.native.as_ref(),
+            ..PlanContext::of_text()
         };
         let (plan, _) = (format.read)(text, context);
         parts.extend(parts_of_plan(&plan?));

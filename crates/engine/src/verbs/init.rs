@@ -335,6 +335,7 @@ fn inspect_other_file(world: &World, project: &Project, path: &str) -> Option<In
             ..to_check(format, "has errors")
         },
         DocumentRole::Other => return None,
+        DocumentRole::OtherTool => return left_alone(about()),
         DocumentRole::Progress | DocumentRole::Adopted | DocumentRole::Plan if has_errors() => {
             to_check(format, "has errors")
         }

@@ -18,6 +18,7 @@ use piton_core::command::EditAuthor;
 use piton_core::contradiction::find_contradiction;
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::flags::RunFlags;
+use piton_core::native::Native;
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::run::{Pause, RunHolder};
@@ -212,7 +213,12 @@ fn work_on_plan(
         return join_run(world, asked, &prepared, tell);
     }
     if prepared.is_new_to_piton(&target.project) {
-        warn_deviations(&target.project, prepared.plan_key(), tell);
+        warn_deviations(
+            &target.project,
+            prepared.plan_key(),
+            prepared.native(),
+            tell,
+        );
     }
     if let Some(answer) = answer_without_work(world, asked, &mut prepared, tell)? {
         return Ok(answer);
@@ -1353,7 +1359,7 @@ fn choose_agent(world: &World, request: &RunRequest, config: &Config) -> Result<
 
 fn agents_on_path(world: &World) -> Vec<&'static str> {
     program_names()
-        .filter(|name| is_on_path(world, name))
+        .filter(|name| world.is_on_path(name))
         .collect()
 }
 
@@ -1382,12 +1388,6 @@ fn check_program(
         path: world.var("PATH"),
     };
     agents::check_program(program, &agents::preflight_options(model), at)
-}
-
-/// How an agent is started, as far as that is known before there is an item.
-fn is_on_path(world: &World, name: &str) -> bool {
-    let path = world.var("PATH").unwrap_or_default();
-    std::env::split_paths(path).any(|folder| folder.join(name).is_file())
 }
 
 enum PreparedRun {
@@ -1434,6 +1434,14 @@ impl PreparedRun {
         };
         let wanted = worktree::wanted_worktree(face, native, &request.ignore);
         RunWorktree::inspect(project, row.zip(items), wanted)
+    }
+
+    /// What only the format of its plan has.
+    fn native(&self) -> Option<&Native> {
+        match self {
+            Self::Known(row) => row.plan.native.as_ref(),
+            Self::Fresh(fresh) => fresh.plan.native.as_ref(),
+        }
     }
 
     fn plan_key(&self) -> PlanKey<'_> {

@@ -4,7 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
@@ -84,6 +84,21 @@ pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     let text = String::from_utf8(read_bytes(path)?);
     text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
+}
+
+/// The paths below a folder that a path with `*` for any one folder stands for, sorted.
+pub(crate) fn expand_path(folder: &Path, path: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = path.split_once("/*/") else {
+        return vec![folder.join(path)];
+    };
+    let entries = fs::read_dir(folder.join(before)).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut paths: Vec<PathBuf> = names
+        .map(|name| folder.join(before).join(name).join(after))
+        .filter(|path| path.exists())
+        .collect();
+    paths.sort();
+    paths
 }
 
 /// Why something is not read, in a sentence; none for a file that is.

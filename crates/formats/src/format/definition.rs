@@ -96,6 +96,8 @@ pub enum DocumentRole {
     Definition,
     /// How the plan of a folder stands.
     Progress,
+    /// A plan that only the tool can work through that made it.
+    OtherTool,
 }
 
 /// Anywhere, as far as is looked: see [`Format::folders`].

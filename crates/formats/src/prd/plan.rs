@@ -1,11 +1,12 @@
 //! From a list of requirements to a plan.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use piton_core::plan::{Plan, PlannedItem};
 use piton_core::{ItemState, Node, RunId, TreePosition};
 
 use super::{Prd, PrdItem};
+use crate::graph::order_by_priority;
 use crate::plan_file::{gate_of_commands, nodes_of_ids, plan_of_items, planned_item};
 
 /// The name of this format.
@@ -75,44 +76,19 @@ pub(super) fn work_order(items: &[PrdItem]) -> Vec<usize> {
         .zip(0..)
         .map(|(item, index)| (item.id.as_str(), index))
         .collect();
-    let mut by_priority: Vec<usize> = (0..items.len()).collect();
-    let priority = |index: usize| items[index].priority.unwrap_or(f64::INFINITY);
-    by_priority.sort_by(|a, b| priority(*a).total_cmp(&priority(*b)));
-    let mut rank = vec![0; items.len()];
-    for (place, index) in by_priority.iter().enumerate() {
-        rank[*index] = place;
-    }
-    let mut waits_for = vec![0_usize; items.len()];
-    let mut then: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
-    for (index, item) in items.iter().enumerate() {
-        let on: BTreeSet<usize> = item
-            .depends_on
-            .iter()
-            .filter_map(|id| at.get(id.as_str()).copied())
-            .collect();
-        waits_for[index] = on.len();
-        for first in on {
-            then[first].push(index);
-        }
-    }
-    let mut free: BTreeSet<usize> = (0..items.len())
-        .filter(|index| waits_for[*index] == 0)
-        .map(|index| rank[index])
+    let waits_for: Vec<Vec<usize>> = items
+        .iter()
+        .map(|item| {
+            let on = item.depends_on.iter();
+            on.filter_map(|id| at.get(id.as_str()).copied()).collect()
+        })
         .collect();
-    let mut order = Vec::with_capacity(items.len());
-    while let Some(next) = free.pop_first() {
-        let index = by_priority[next];
-        order.push(index);
-        for later in &then[index] {
-            waits_for[*later] -= 1;
-            if waits_for[*later] == 0 {
-                free.insert(rank[*later]);
-            }
-        }
-    }
+    let priorities: Vec<f64> = items
+        .iter()
+        .map(|item| item.priority.unwrap_or(f64::INFINITY))
+        .collect();
     // Those that wait for each other are an error by themselves.
-    order.extend((0..items.len()).filter(|index| waits_for[*index] > 0));
-    order
+    order_by_priority(&waits_for, &priorities)
 }
 
 fn non_blank(text: Option<&String>) -> Option<&str> {

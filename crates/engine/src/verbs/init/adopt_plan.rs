@@ -47,6 +47,7 @@ pub(super) fn adopt_plan(session: &Session<'_>, source: &str) -> Result<bool, Fa
         run,
         name: PlanName::Own(&folder),
         source,
+        ..PlanContext::of_text()
     };
     let Some(plan) = (format.read)(SourceText { name: source, text }, of).0 else {
         return Ok(false);

@@ -7,7 +7,7 @@ use piton_core::RunId;
 use piton_core::plan::Plan;
 use piton_formats::conflict;
 use piton_formats::plan_format::{
-    PlanClaim, PlanContext, PlanFormat, PlanName, PlanRefusal, PlanText,
+    FilesBeside, PlanClaim, PlanContext, PlanFormat, PlanName, PlanRefusal, PlanText,
 };
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_formats;
@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, outside_failure, unreadable_file};
 use crate::project::find_outside_link;
-use crate::project::inside::OutsideLink;
+use crate::project::inside::{OutsideLink, resolve_within};
 use crate::world::World;
 use crate::world::input;
 
@@ -45,7 +45,8 @@ impl PlanPath {
     pub(crate) fn resolve(world: &World, typed: &Path) -> Option<Self> {
         let path = world.resolve_path(typed);
         let file = fs::canonicalize(&path).ok()?;
-        let is_yaml = has_extension(&file, &["yaml", "yml"]);
+        // YAML is a sprint, unless it has the name of a list.
+        let is_yaml = has_extension(&file, &["yaml", "yml"]) && !has_name_of_list(&file);
         (file.is_file() && !is_yaml).then(|| Self {
             file,
             shown: typed.to_owned(),
@@ -93,7 +94,9 @@ impl PlanPath {
         let formats = plan_formats().iter();
         let found = formats.flat_map(|format| {
             let files = |names: &'static [&'static str]| {
-                let paths = names.iter().flat_map(|name| expand_path(folder, name));
+                let paths = names
+                    .iter()
+                    .flat_map(|name| input::expand_path(folder, name));
                 paths.filter_map(|path| Self::resolve(world, &path))
             };
             let shared = files(format.finding.shared_names).filter(Self::is_plan);
@@ -160,6 +163,8 @@ impl PlanPath {
                 None => PlanName::Given(name),
             },
             source,
+            native: None,
+            beside: FilesBeside(&|path| self.read_beside(path)),
         };
         let (plan, problems) = (format.read)(read, of);
         let Some(plan) = plan else {
@@ -191,10 +196,15 @@ impl PlanPath {
         };
         let formats = plan_formats().iter().copied();
         let (named, others): (Vec<_>, Vec<_>) = formats.partition(is_named);
-        for format in named.into_iter().chain(others) {
+        let named_count = named.len();
+        for (nth, format) in named.into_iter().chain(others).enumerate() {
             match (format.finding.claim)(&plan) {
                 PlanClaim::Plan => return Ok(format),
                 PlanClaim::NotOurs => {}
+                // Others take any text of such an ending.
+                PlanClaim::Refused(refusal) if nth < named_count => {
+                    return Err(self.refusal_failure(refusal, text));
+                }
                 PlanClaim::Refused(refusal) => drop(refused.get_or_insert(refusal)),
                 PlanClaim::Unknown(refusal) => drop(unknown.get_or_insert(refusal)),
             }
@@ -203,6 +213,17 @@ impl PlanPath {
             .or(unknown)
             .unwrap_or_else(|| PlanRefusal::foreign("a document that piton does not know"));
         Err(self.refusal_failure(refusal, text))
+    }
+
+    /// The text of a file around the plan, which lies in the folder of the plan or in the
+    /// one above: no link is followed out of there.
+    fn read_beside(&self, path: &str) -> Option<String> {
+        let roots = [self.folder(), self.folder().parent()?];
+        let paths = input::expand_path(self.folder(), path);
+        paths.iter().find_map(|path| {
+            let inside = resolve_within(&roots, path).ok()?;
+            input::read_text(&inside).ok()
+        })
     }
 
     fn message_about(&self, what: &str) -> String {
@@ -245,19 +266,11 @@ fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The paths below a folder that a path with `*` for any one folder stands for, sorted.
-fn expand_path(folder: &Path, path: &str) -> Vec<PathBuf> {
-    let Some((before, after)) = path.split_once("/*/") else {
-        return vec![folder.join(path)];
-    };
-    let entries = fs::read_dir(folder.join(before)).into_iter().flatten();
-    let names = entries.flatten().map(|entry| entry.file_name());
-    let mut paths: Vec<PathBuf> = names
-        .map(|name| folder.join(before).join(name).join(after))
-        .filter(|path| path.exists())
-        .collect();
-    paths.sort();
-    paths
+/// Whether a plan of some format is looked for at the end of this path.
+fn has_name_of_list(file: &Path) -> bool {
+    let findings = plan_formats().iter().map(|format| &format.finding);
+    let paths = findings.flat_map(|finding| finding.candidates.iter().chain(finding.shared_names));
+    paths.into_iter().any(|path| file.ends_with(path))
 }
 
 fn has_extension(path: &Path, endings: &[&str]) -> bool {

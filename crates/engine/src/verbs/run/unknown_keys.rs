@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::native::Native;
 use piton_formats::format::{self, Format, Grade, RecognisedFile};
 use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_format::PlanContext;
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_format;
 
@@ -17,7 +19,12 @@ use crate::project::Project;
 
 /// The problems of a box with a mark that its format does not know, and of an item that
 /// is to wait for one that is not there.
-const UNKNOWN: [&str; 2] = ["UNKNOWN_MARK", "MISSING_REFERENCE"];
+const UNKNOWN: [&str; 4] = [
+    "UNKNOWN_MARK",
+    "UNKNOWN_STATUS",
+    "MISSING_REFERENCE",
+    "MISSING_TAG",
+];
 /// So many different keys are told.
 const TOLD_MAX: usize = 5;
 
@@ -26,6 +33,7 @@ const TOLD_MAX: usize = 5;
 pub(super) fn warn_deviations(
     project: &Project,
     plan: PlanKey<'_>,
+    native: Option<&Native>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) {
     let PlanKey { face, source } = plan;
@@ -49,7 +57,12 @@ pub(super) fn warn_deviations(
         return;
     }
     let mut unknown = format.unknown_keys(source);
-    let others = format.check(source, Grade::Tolerant).into_iter();
+    let of = PlanContext {
+        native,
+        ..PlanContext::of_text()
+    };
+    let others = plan_format(face).map(|format| (format.read)(source, of).1);
+    let others = others.into_iter().flatten();
     unknown.extend(others.filter(|problem| UNKNOWN.contains(&&*problem.code)));
     if unknown.is_empty() {
         return;
