@@ -12,6 +12,7 @@
 //! - [`format`]: the native formats as a table.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
+//! - [`bmad`], [`gsd`]: the stories of BMAD, the plans of GSD.
 //! - [`line_diff`]: what changed between two texts, for people.
 //! - [`list`]: the project's own list, which no file shows.
 //! - [`log_convert`]: a log of one format in the form of another.
@@ -23,6 +24,7 @@
 //! - [`plan_identity`]: whether a file holds another plan than before.
 //! - [`project_format`]: what is asked of files of the project.
 //! - [`registry`]: which formats there are.
+//! - [`other_tools`]: plans that piton names and cannot run.
 //! - [`problem`]: what is wrong in a person's file, where, and how to mend it.
 //! - [`ralph_json`]: `.ralph/progress.json`, read tolerantly and written in place.
 //! - [`prd`]: `prd.json` in both of its shapes.
@@ -63,6 +65,9 @@ cfg_if! {
         pub mod sdlc;
         pub mod list;
         pub mod task_master;
+        pub mod gsd;
+        pub mod bmad;
+        pub mod other_tools;
     }
 }
 

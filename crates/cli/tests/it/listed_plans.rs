@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use crate::harness::{Said, Scratch};
 
+const GSD: &str = include_str!("../../../formats/tests/corpus/lists/gsd_roadmap.md");
+const BMAD: &str = include_str!("../../../formats/tests/corpus/lists/sprint_status.yaml");
 const TASK_MASTER: &str = include_str!("../../../formats/tests/corpus/lists/task_master.json");
 
 /// An agent that changes a file and says that it is done.
@@ -117,5 +119,165 @@ fn tasks_of_task_master_are_worked_through_by_tag_and_only_statuses_change() {
         "Tides of the coast",
     ] {
         assert!(prompts.contains(words), "{words}: {prompts}");
+    }
+}
+
+/// A plan of GSD, in the form in which it is written.
+fn gsd_plan(wave: u32, autonomous: bool) -> String {
+    format!(
+        "---\nphase: 02-heights\nwave: {wave}\ndepends_on: []\nautonomous: {autonomous}\n---\n\n<tasks>\n</tasks>\n"
+    )
+}
+
+#[test]
+fn plans_of_gsd_are_worked_through_in_waves_and_only_their_marks_change() {
+    let path = ".planning/ROADMAP.md";
+    let scratch = Scratch::new();
+    scratch
+        .write(path, GSD)
+        .write(".planning/STATE.md", "---\nstatus: executing\n---\n")
+        .write(".planning/phases/01-stations/01-02-SUMMARY.md", "done\n")
+        .write(
+            ".planning/phases/02-heights/02-01-PLAN.md",
+            &gsd_plan(1, true),
+        )
+        .write(
+            ".planning/phases/02-heights/02-02-PLAN.md",
+            &gsd_plan(1, true),
+        )
+        .write(
+            ".planning/phases/02.1-storms/02.1-01-PLAN.md",
+            &gsd_plan(1, false),
+        )
+        .agent(AGENT);
+    // Counted without piton: boxes with the name of a plan, one of which has a summary.
+    let is_plan = |line: &&str| {
+        let words = line.get(6..).unwrap_or_default();
+        line.starts_with("- [") && words.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let plans: Vec<&str> = GSD.lines().filter(is_plan).collect();
+    let open = plans
+        .iter()
+        .filter(|line| line.starts_with("- [ ]"))
+        .count();
+    let listed = Listed {
+        path,
+        text: GSD,
+        open: open - 1,
+        total: plans.len(),
+    };
+    check_found(&scratch, &listed);
+    let said = run(&scratch, &[]);
+    // The plan that is not autonomous is for a person to see.
+    assert_eq!(said.exit, 3, "{said:?}");
+    let work = scratch.read("work.txt");
+    let work: Vec<&str> = work.lines().collect();
+    assert_eq!(work, ["02-01", "02-02", "02-03", "02.1-01"]);
+    let said = scratch.piton(&["decide", "d1", "approve"]);
+    assert_eq!(said.exit, 0, "{said:?}");
+    let said = run(&scratch, &[]);
+    assert_eq!(said.exit, 0, "{said:?}");
+    let after = scratch.read(path);
+    let changed = changed_lines(listed.text, &after);
+    assert_eq!(changed.len(), open, "{changed:?}");
+    for (before, after) in changed {
+        assert!(is_plan(&&*before), "{before}");
+        assert_eq!(before.replacen("[ ]", "[x]", 1), after);
+    }
+    let prompts = scratch.read("prompts.txt");
+    for words in [
+        "**02-01**: Sum the constituents",
+        "It is a plan of Phase 2: Heights.",
+        "`.planning/phases/02-heights/02-01-PLAN.md`",
+    ] {
+        assert!(prompts.contains(words), "{words}: {prompts}");
+    }
+}
+
+#[test]
+fn stories_of_bmad_are_worked_through_and_only_their_statuses_change() {
+    let path = "_bmad-output/implementation-artifacts/sprint-status.yaml";
+    let scratch = Scratch::new();
+    scratch
+        .write(path, BMAD)
+        .write(
+            "_bmad-output/implementation-artifacts/2-1-sum-constituents.md",
+            "# Story 2.1\n\nStatus: ready-for-dev\n",
+        )
+        .agent(AGENT);
+    let is_story = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let stories: Vec<&str> = BMAD.lines().filter(is_story).collect();
+    let is_over = |line: &&&str| line.ends_with(": done") || line.ends_with(": archived");
+    let open = stories.len() - stories.iter().filter(is_over).count();
+    let listed = Listed {
+        path,
+        text: BMAD,
+        open,
+        total: stories.len(),
+    };
+    check_found(&scratch, &listed);
+    let said = run(&scratch, &[]);
+    assert_eq!(said.exit, 0, "{said:?}");
+    assert!(
+        said.err.contains("`almost` is no status of BMAD"),
+        "{said:?}"
+    );
+    let changed = changed_lines(listed.text, &scratch.read(path));
+    let changed: Vec<(&str, &str)> = changed
+        .iter()
+        .map(|(before, after)| (before.trim(), after.trim()))
+        .collect();
+    assert_eq!(
+        changed,
+        [
+            (
+                "1-2-check-station-files: 'review' # by ada",
+                "1-2-check-station-files: 'done' # by ada"
+            ),
+            ("1-3-list-stations:   backlog", "1-3-list-stations:   done"),
+            (
+                "2-1-sum-constituents: ready-for-dev",
+                "2-1-sum-constituents: done"
+            ),
+            ("2-3-print: almost", "2-3-print: done"),
+        ]
+    );
+    let prompts = scratch.read("prompts.txt");
+    for words in [
+        "**2-1-sum-constituents**: sum constituents",
+        "`_bmad-output/implementation-artifacts/2-1-sum-constituents.md`",
+        "Its status in the list is `review`.",
+    ] {
+        assert!(prompts.contains(words), "{words}: {prompts}");
+    }
+}
+
+#[test]
+fn plans_that_only_their_own_tool_can_run_are_named_and_left_alone() {
+    for (path, text, name) in [
+        (
+            ".gsd/STATE.md",
+            "# GSD State\n\n**Active Milestone:** M001 — Tides\n",
+            "GSD 2",
+        ),
+        (
+            "backlog/config.yml",
+            "project_name: \"Tides\"\nstatuses: [\"To Do\", \"Done\"]\n",
+            "Backlog.md",
+        ),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write(path, text).agent(AGENT);
+        let found = scratch.json(&["init", "--dry-run"]);
+        let file = &found["found"][0];
+        assert_eq!(file["path"], path);
+        assert_eq!(file["intent"], "leave-alone", "{file}");
+        for plan in [&[][..], &[path]] {
+            let said = run(&scratch, plan);
+            assert_eq!(said.exit, 6, "{said:?}");
+            assert!(said.err.contains(name), "{said:?}");
+            assert!(said.err.contains("plan.foreign"), "{said:?}");
+        }
+        assert_eq!(scratch.read(path), text);
     }
 }
