@@ -39,6 +39,8 @@ words! {
         Wait = "wait",
         /// It says whether work is done: a check, a gate, a check of merged work.
         Check = "check",
+        /// It closes an item in the tool that keeps the plan.
+        Close = "close",
         /// An agent is started with it after each item.
         Hook = "hook",
         /// It opens the journal to a group of users.

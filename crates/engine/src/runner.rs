@@ -6,6 +6,7 @@
 mod active_work;
 mod agent;
 mod clock;
+pub(crate) mod closing;
 mod committing;
 pub(crate) mod dead_runner;
 mod feed;

@@ -12,7 +12,8 @@
 //! - [`format`]: the native formats as a table.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.
-//! - [`bmad`], [`gsd`]: the stories of BMAD, the plans of GSD.
+//! - [`beads`], [`bmad`], [`gsd`]: the issues of beads, the stories of BMAD, the plans of
+//!   GSD.
 //! - [`line_diff`]: what changed between two texts, for people.
 //! - [`list`]: the project's own list, which no file shows.
 //! - [`log_convert`]: a log of one format in the form of another.
@@ -67,6 +68,7 @@ cfg_if! {
         pub mod task_master;
         pub mod gsd;
         pub mod bmad;
+        pub mod beads;
         pub mod other_tools;
     }
 }

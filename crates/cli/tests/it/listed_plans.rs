@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::harness::{Said, Scratch};
 
+const BEADS: &str = include_str!("../../../formats/tests/corpus/lists/beads.jsonl");
 const GSD: &str = include_str!("../../../formats/tests/corpus/lists/gsd_roadmap.md");
 const BMAD: &str = include_str!("../../../formats/tests/corpus/lists/sprint_status.yaml");
 const TASK_MASTER: &str = include_str!("../../../formats/tests/corpus/lists/task_master.json");
@@ -280,4 +281,79 @@ fn plans_that_only_their_own_tool_can_run_are_named_and_left_alone() {
         }
         assert_eq!(scratch.read(path), text);
     }
+}
+
+/// A stand-in for `bd`, which notes its calls and closes the last one that it is given.
+const BD: &str = r#"echo "$@" >> bd.txt
+for id; do :; done
+sed -i "/\"id\":\"$id\"/s/\"status\":\"[a-z_]*\"/\"status\":\"closed\"/" .beads/issues.jsonl
+"#;
+
+/// The issues that are open in an export, epics aside.
+fn open_issues(text: &str) -> usize {
+    let issues = text.lines().map(|line| {
+        let issue: Value = serde_json::from_str(line).expect("an issue");
+        issue
+    });
+    let is_open = |issue: &Value| {
+        let status = issue["status"].as_str().unwrap_or_default();
+        ["open", "in_progress", "blocked"].contains(&status) && issue["issue_type"] != "epic"
+    };
+    issues.filter(is_open).count()
+}
+
+#[test]
+fn issues_of_beads_are_worked_through_and_closed_by_bd_where_it_is_installed() {
+    let path = ".beads/issues.jsonl";
+    let scratch = Scratch::new();
+    scratch.write(path, BEADS).agent(AGENT);
+    let open = open_issues(BEADS);
+    let listed = Listed {
+        path,
+        text: BEADS,
+        open,
+        total: open + 2,
+    };
+    check_found(&scratch, &listed);
+    // Without it the file stays as it is, and the person is told.
+    let said = run(&scratch, &[]);
+    assert_eq!(said.exit, 0, "{said:?}");
+    assert_eq!(scratch.read(path), BEADS);
+    assert!(
+        said.err
+            .contains("`bd` is not installed: close what is done with `bd close tides-5"),
+        "{said:?}"
+    );
+    let work = scratch.read("work.txt");
+    assert_eq!(
+        work.lines().collect::<Vec<_>>(),
+        ["tides-5", "tides-1/tides-3", "tides-1/tides-2", "tides-9"]
+    );
+    // With it the next run closes what is done.
+    let scratch = Scratch::new();
+    scratch.write(path, BEADS).agent(AGENT);
+    scratch.script("bin/bd", BD);
+    let programs = std::env::var("PATH").unwrap_or_default();
+    let programs = format!("{}:{programs}", scratch.file("bin").display());
+    let mut command =
+        scratch.command(&["run", "--agent", "./agent.sh", "--verdict", "exit-status"]);
+    command.env("PATH", programs);
+    // What the repository sets up for `bd` would run: a person has to trust that.
+    command.env_remove("PITON_TEST_TRUST");
+    let said = Said::of(&command.output().expect("it starts"));
+    assert!(said.err.contains("[trust.needed]"), "{said:?}");
+    assert!(!scratch.has("bd.txt") && !scratch.has("work.txt"));
+    command.env("PITON_TEST_TRUST", "all");
+    let said = Said::of(&command.output().expect("it starts"));
+    assert_eq!(said.exit, 0, "{said:?}");
+    let after = scratch.read(path);
+    let changed = changed_lines(listed.text, &after);
+    assert_eq!(changed.len(), open, "{after}");
+    assert_eq!(open_issues(&after), 0, "{after}");
+    let calls = scratch.read("bd.txt");
+    assert!(
+        calls.starts_with("close --reason Done, as piton recorded -- tides-5\n"),
+        "{calls}"
+    );
+    assert_eq!(calls.lines().count(), open, "{calls}");
 }

@@ -376,6 +376,7 @@ pub fn describe_kind(kind: PartKind) -> &'static str {
         PartKind::Teardown => "the teardown of lanes",
         PartKind::Wait => "a command that is waited for",
         PartKind::Check => "a check",
+        PartKind::Close => "the command that closes items",
         PartKind::Hook => "a hook",
         PartKind::StoreGroup => "the group of the store",
     }

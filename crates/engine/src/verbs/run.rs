@@ -60,6 +60,7 @@ use crate::native_files::{FileNotice, describe_open_question, merged_marks};
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::project::own_store::refuse_tracked_store;
+use crate::runner::closing::{close_done_items, closing_part};
 use crate::runner::notify;
 use crate::runner::own_files::refuse_foreign_changes;
 use crate::runner::run_lock::{self, TreeSharing};
@@ -396,6 +397,8 @@ fn parts_to_execute<'a>(
             }
         }
     }
+    let PlanKey { face, source } = prepared.plan_key();
+    parts.extend(closing_part(world, face, source));
     Ok(PreparedParts { prepared, parts })
 }
 
@@ -594,7 +597,9 @@ fn run_locked_job(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<RunAnswer, Failure> {
     let run = job.run;
+    let trust = job.trust.clone();
     let worked = runner::run_invocation(session, job, tell);
+    close_done_items(session, run, &trust, tell);
     runner::commit_target_files(session, run, tell);
     runner::drop_merged_refs(session, run);
     if let Ok(end) = &worked {

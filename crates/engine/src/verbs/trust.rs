@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::config::trust::{self, TrustCheck};
 use crate::failure::Failure;
 use crate::project::Project;
+use crate::runner::closing::closing_part;
 use crate::runner::trust_questions::settle_questions;
 use crate::session::{Session, open_runs};
 use crate::world::World;
@@ -42,6 +43,7 @@ impl PartView {
             | PartKind::Setup
             | PartKind::Teardown
             | PartKind::Check
+            | PartKind::Close
             | PartKind::Wait
             | PartKind::Hook
             | PartKind::StoreGroup => part.text.clone(),
@@ -198,6 +200,7 @@ fn parts_of_project(world: &World) -> Result<UntrustedParts, Failure> {
         for row in open_runs(&runs) {
             let needs = [Need::Run(row.id), Need::Tree(row.id)];
             parts.extend(parts_of_run(&session.load(&needs)?.tables, row.id));
+            parts.extend(closing_part(world, &row.plan.face, &row.plan.source));
             plans.extend([Some(row.name.clone()), Some(row.plan.source.clone())]);
         }
     }

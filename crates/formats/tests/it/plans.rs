@@ -26,6 +26,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 mod issue_moves;
+mod status_lists;
 
 const RUN: RunId = RunId(Uuid::from_u128(1));
 

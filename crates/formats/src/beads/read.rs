@@ -1,0 +1,183 @@
+//! The issues in an export.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::json;
+use crate::plan_format::PlanContext;
+use crate::problem::{Problem, SourceText};
+use crate::status_list::{ItemList, ListedItem, ListedStatus};
+use crate::tree::{Span, ValueNode};
+
+/// The name of this format.
+pub(super) const FACE: &str = "beads";
+/// What is kept as an issue and is no work.
+const NO_WORK: [&str; 6] = ["message", "event", "agent", "role", "gate", "molecule"];
+
+/// Whether the first line of a text is an issue.
+pub(super) fn is_export(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    let issue = first.and_then(|line| json::parse(line).root);
+    issue.is_some_and(|issue| {
+        ["id", "title", "status", "issue_type"]
+            .iter()
+            .all(|key| issue.get(key).is_some())
+    })
+}
+
+struct Issue {
+    node: ValueNode,
+    id: String,
+    span: Span,
+}
+
+impl Issue {
+    fn text(&self, key: &str) -> Option<&str> {
+        let text = self.node.get(key).filter(|node| !node.is_null())?.text()?;
+        Some(text).filter(|text| !text.trim().is_empty())
+    }
+
+    /// The issues that this one depends on in this way.
+    fn related(&self, how: &str) -> impl Iterator<Item = &str> {
+        let all = self.node.get("dependencies").and_then(ValueNode::as_seq);
+        let all = all.unwrap_or_default().iter();
+        let is_so = move |one: &&ValueNode| {
+            one.get("type").and_then(ValueNode::text) == Some(how)
+                && one.get("issue_id").and_then(ValueNode::text) == Some(&*self.id)
+        };
+        all.filter(is_so)
+            .filter_map(|one| one.get("depends_on_id")?.text())
+    }
+
+    fn is_epic(&self) -> bool {
+        self.text("issue_type") == Some("epic")
+    }
+
+    /// How it stands, and what its status says beyond that; none of what is no issue any
+    /// more.
+    fn status(&self) -> Option<(ListedStatus, Option<String>)> {
+        let written = self.text("status").unwrap_or("open");
+        let note = Some(format!("Its status in beads is `{written}`."));
+        Some(match written {
+            "tombstone" => return None,
+            "closed" => (ListedStatus::Done, None),
+            "deferred" | "pinned" => (ListedStatus::LeftOut, None),
+            "open" => (ListedStatus::Open, None),
+            _ => (ListedStatus::Open, note),
+        })
+    }
+
+    fn words(&self) -> Vec<String> {
+        let parts = [
+            ("description", ""),
+            ("design", "The design:\n\n"),
+            ("acceptance_criteria", "What must be true in the end:\n\n"),
+            ("notes", "Notes:\n\n"),
+        ];
+        let words = parts.iter().filter_map(|(key, head)| {
+            let text = self.text(key)?;
+            Some(format!("{head}{text}"))
+        });
+        words.collect()
+    }
+}
+
+/// The lines of a text, each with where it begins and its number from 1.
+fn read_lines(source: SourceText<'_>, problems: &mut Vec<Problem>) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    let mut start = 0;
+    for (line, number) in source.text.split_inclusive('\n').zip(1..) {
+        let span = Span {
+            start,
+            end: start + line.trim_end().len(),
+            line: number,
+            column: 1,
+        };
+        start += line.len();
+        if line.trim().is_empty() {
+            continue;
+        }
+        let parsed = json::parse(line.trim_start_matches('\u{feff}').trim_end());
+        let root = parsed.root.filter(|_| parsed.faults.is_empty());
+        let issue = root.and_then(|node| {
+            let id = node.get("id")?.text()?.to_owned();
+            Some(Issue { node, id, span })
+        });
+        match issue {
+            Some(issue) => issues.push(issue),
+            None => problems.push(
+                Problem::error("ISSUE_PARSE_ERROR", source.name, "", span).with_message(
+                    "this line is no issue",
+                    "write the export anew with `bd export`",
+                ),
+            ),
+        }
+    }
+    issues
+}
+
+/// The issues of an export.
+pub(super) fn parse_issues(
+    source: SourceText<'_>,
+    _: PlanContext<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<ItemList> {
+    let issues = read_lines(source, problems);
+    let epics: HashSet<&str> = issues
+        .iter()
+        .filter(|issue| issue.is_epic())
+        .map(|issue| issue.id.as_str())
+        .collect();
+    let parent_of = |issue: &Issue| {
+        let parent = issue.related("parent-child").find(|id| epics.contains(id));
+        parent.map(str::to_owned)
+    };
+    let mut parts: HashMap<String, usize> = HashMap::new();
+    for parent in issues.iter().filter_map(parent_of) {
+        *parts.entry(parent).or_default() += 1;
+    }
+    let mut items = Vec::new();
+    let mut closed: HashSet<&str> = HashSet::new();
+    for issue in &issues {
+        let Some((status, note)) = issue.status() else {
+            continue;
+        };
+        if issue
+            .text("issue_type")
+            .is_some_and(|kind| NO_WORK.contains(&kind))
+        {
+            continue;
+        }
+        if issue.is_epic() && !parts.contains_key(&issue.id) {
+            if status == ListedStatus::Open {
+                let problem = Problem::warning("EMPTY_EPIC", source.name, "", issue.span);
+                let message = format!("epic `{}` has no issues, so nothing is worked on", issue.id);
+                let hint = "split it with `bd create --parent`, or close it with `bd close`";
+                problems.push(problem.with_message(message, hint));
+            } else {
+                closed.insert(&issue.id);
+            }
+            continue;
+        }
+        let priority = issue.node.get("priority").and_then(ValueNode::as_f64);
+        items.push(ListedItem {
+            id: issue.id.clone(),
+            parent: parent_of(issue),
+            status,
+            title: issue.text("title").map(str::to_owned),
+            words: issue.words(),
+            note,
+            after: issue.related("blocks").map(str::to_owned).collect(),
+            priority: priority.unwrap_or(2.0),
+            span: issue.span,
+            ..ListedItem::default()
+        });
+    }
+    // What is over and no item holds up nothing.
+    for item in &mut items {
+        item.after.retain(|id| !closed.contains(&**id));
+    }
+    Some(ItemList {
+        items,
+        ..ItemList::default()
+    })
+}

@@ -1,0 +1,239 @@
+//! Lists in which each item has a status: what waits for what, what is written, and what
+//! becomes of edits.
+
+use piton_formats::plan_format::{FilesBeside, PlanContext, PlanFormat, PlanName};
+use piton_formats::{beads, bmad, gsd, task_master};
+use piton_simkit::seed::salted;
+
+use super::*;
+use crate::logs::mutated;
+
+const BEADS: &str = include_str!("../../corpus/lists/beads.jsonl");
+const TASK_MASTER: &str = include_str!("../../corpus/lists/task_master.json");
+const GSD: &str = include_str!("../../corpus/lists/gsd_roadmap.md");
+const BMAD: &str = include_str!("../../corpus/lists/sprint_status.yaml");
+
+fn beside(path: &str) -> Option<String> {
+    match path {
+        "../state.json" => Some(r#"{"currentTag": "tides"}"#.to_owned()),
+        "phases/*/01-02-SUMMARY.md" => Some("done".to_owned()),
+        "phases/*/02-01-PLAN.md" | "phases/*/02-02-PLAN.md" => {
+            Some("---\nwave: 1\n---\n<tasks>".to_owned())
+        }
+        "phases/*/10-01-PLAN.md" => Some("---\nwave: 1\nautonomous: false\n---\n".to_owned()),
+        _ => None,
+    }
+}
+
+fn read(format: &PlanFormat, text: &str) -> (Option<Plan>, Vec<Problem>) {
+    let of = PlanContext {
+        run: RUN,
+        name: PlanName::Given("list"),
+        source: "list",
+        native: None,
+        beside: FilesBeside(&beside),
+    };
+    let name = "list";
+    (format.read)(SourceText { name, text }, of)
+}
+
+fn desk(format: &PlanFormat, text: &str) -> Desk {
+    let (plan, problems) = read(format, text);
+    Desk::of(plan.unwrap_or_else(|| panic!("{problems:?}")), text)
+}
+
+/// Each item on a line: its node, its state, what it waits for.
+fn rows(format: &PlanFormat, text: &str) -> String {
+    let plan = read(format, text).0.expect("a plan");
+    let items = plan.items.iter().map(|item| {
+        let waits: Vec<&str> = item.depends_on.iter().map(Node::as_str).collect();
+        let waits = match waits.is_empty() {
+            true => String::new(),
+            false => format!(" after {}", waits.join(" ")),
+        };
+        let holds = if item.prompt.is_none() { " holds" } else { "" };
+        let seen = if item.approval { " is seen" } else { "" };
+        format!("{} {:?}{holds}{waits}{seen}", item.node, item.state)
+    });
+    items.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_waits_for_what_is_what_each_format_says() {
+    insta::assert_snapshot!(
+        "status_list_task_master",
+        rows(&task_master::PLAN, TASK_MASTER)
+    );
+    insta::assert_snapshot!("status_list_gsd", rows(&gsd::PLAN, GSD));
+    insta::assert_snapshot!("status_list_bmad", rows(&bmad::PLAN, BMAD));
+    insta::assert_snapshot!("status_list_beads", rows(&beads::PLAN, BEADS));
+}
+
+#[test]
+fn a_list_that_cannot_be_right_is_not_run_and_says_why() {
+    for (tasks, code) in [
+        (
+            r#"{"id": 1, "title": "a", "status": "pending", "dependencies": [2]}, {"id": 2, "title": "b", "status": "pending", "dependencies": [1]}"#,
+            "CYCLE_DETECTED",
+        ),
+        (
+            r#"{"id": 1, "title": "a", "status": "pending", "dependencies": [2]}, {"id": 2, "title": "b", "status": "pending", "subtasks": [{"id": 1, "title": "c", "status": "pending", "dependencies": ["1"]}, {"id": 2, "title": "d", "status": "pending", "dependencies": [7, "1.1"]}]}, {"id": "1.1", "title": "e", "status": "pending", "dependencies": [1]}"#,
+            "CYCLE_DETECTED",
+        ),
+        (
+            r#"{"id": 1, "title": "a", "status": "pending", "dependencies": []}, {"id": "1", "title": "b", "status": "pending"}"#,
+            "DUPLICATE_ID",
+        ),
+    ] {
+        for text in [
+            format!("{{\"tasks\": [{tasks}]}}"),
+            format!("{{\"master\": {{\"tasks\": [{tasks}]}}}}"),
+        ] {
+            let (plan, problems) = read(&task_master::PLAN, &text);
+            assert!(plan.is_none(), "{text}");
+            let codes: Vec<&str> = problems.iter().map(|one| &*one.code).collect();
+            assert!(codes.contains(&code), "{text}: {codes:?}");
+        }
+    }
+}
+
+#[test]
+fn a_subtask_may_not_wait_for_the_task_that_holds_it() {
+    let text = r#"{"tasks": [{"id": 1, "title": "a", "status": "pending", "subtasks": [
+        {"id": 5, "title": "b", "status": "pending", "dependencies": [1]}]}]}"#;
+    let (plan, problems) = read(&task_master::PLAN, text);
+    assert!(plan.is_some(), "{problems:?}");
+    assert_eq!(problems[0].code, "MISSING_REFERENCE", "{problems:?}");
+}
+
+#[test]
+fn a_tag_is_chosen_by_the_state_and_stays_that_of_the_run() {
+    let mut desk = desk(&task_master::PLAN, TASK_MASTER);
+    desk.show();
+    assert_eq!(desk.text, TASK_MASTER);
+    desk.replace(
+        "\"title\": \"Old business\", \"status\": \"pending\"",
+        "\"title\": \"Old business\", \"status\": \"done\"",
+    );
+    assert_eq!(desk.take_in(), []);
+    desk.replace("\"tides\"", "\"coast\"");
+    let text = desk.text.clone();
+    let shown = ShownRun {
+        file: "the file",
+        tables: &desk.tables,
+        run: RUN,
+    };
+    let found = desk
+        .face
+        .collect_edits(Some(&desk.base), &text, shown, desk.now);
+    let problems = found.expect_err("its tag is gone");
+    assert_eq!(problems[0].code, "MISSING_TAG", "{problems:?}");
+}
+
+#[test]
+fn a_status_that_people_write_is_taken_and_piton_writes_its_own_over_no_other() {
+    let mut desk = desk(&task_master::PLAN, TASK_MASTER);
+    desk.replace(
+        "\"title\": \"Draw a curve\", \"status\": \"pending\"",
+        "\"title\": \"Draw a curve\", \"status\": \"done\"",
+    );
+    desk.replace(
+        "\"title\": \"Print\", \"status\": \"pending\"",
+        "\"title\": \"Print\", \"status\": \"cancelled\"",
+    );
+    desk.replace(
+        "\"title\": \"Fax it\", \"status\": \"cancelled\"",
+        "\"title\": \"Fax it\", \"status\": \"pending\"",
+    );
+    desk.take_in();
+    assert_eq!(desk.left(), Vec::<String>::new());
+    assert_eq!(desk.item("3").state, ItemState::Done);
+    assert_eq!(desk.item("2/2.3").state, ItemState::Skipped);
+    assert_eq!(desk.item("5").state, ItemState::Ready);
+    let before = desk.text.clone();
+    desk.show();
+    assert_eq!(desk.text, before);
+}
+
+#[test]
+fn a_task_that_people_add_becomes_an_item_with_its_subtasks() {
+    let mut desk = desk(&task_master::PLAN, TASK_MASTER);
+    desk.replace(
+        "      {\"id\": 7,",
+        "      {\"id\": 8, \"title\": \"Sell it\", \"status\": \"pending\", \"dependencies\": [7], \"subtasks\": [{\"id\": 1, \"title\": \"Ask\", \"status\": \"pending\"}]},\n      {\"id\": 7,",
+    );
+    desk.take_in();
+    assert_eq!(desk.left(), Vec::<String>::new());
+    assert_eq!(desk.item("8/8.1").state, ItemState::Pending);
+    desk.start();
+    while desk.tables.next_actionable_item(RUN).is_some() {
+        desk.work();
+    }
+    assert_eq!(desk.item("8").state, ItemState::Done);
+    let open = desk.text.matches("\"pending\"").count();
+    // The other tag, and the part of what is deferred.
+    assert_eq!(open, 2, "{}", desk.text);
+}
+
+#[test]
+fn a_plan_that_people_add_to_a_roadmap_raises_no_question() {
+    let mut desk = desk(&gsd::PLAN, GSD);
+    desk.replace(
+        "- [ ] 02-02-PLAN.md",
+        "- [ ] 02-04-PLAN.md — Draw a curve\n- [ ] 02-02-PLAN.md",
+    );
+    desk.take_in();
+    assert_eq!(desk.left(), Vec::<String>::new());
+    assert_eq!(desk.item("02-04").state, ItemState::Pending);
+}
+
+#[test]
+fn no_text_makes_a_reader_panic_or_a_file_change_twice() {
+    let formats = [
+        (&task_master::PLAN, TASK_MASTER),
+        (&gsd::PLAN, GSD),
+        (&bmad::PLAN, BMAD),
+        (&beads::PLAN, BEADS),
+    ];
+    for (nth, (format, text)) in (62..).zip(formats) {
+        let mut seed = salted(nth);
+        for _ in 0..60 {
+            let text = mutated(text, &mut seed);
+            let of = PlanContext {
+                run: RUN,
+                ..PlanContext::of_text()
+            };
+            let name = "list";
+            let plan = (format.read)(SourceText { name, text: &text }, of).0;
+            let Some(plan) = plan.filter(|plan| !plan.items.is_empty()) else {
+                continue;
+            };
+            let mut desk = Desk::of(plan, &text);
+            desk.show();
+            assert_eq!(desk.text, text, "nothing was done");
+        }
+    }
+}
+
+#[test]
+fn a_text_of_another_kind_is_no_list_with_statuses() {
+    for (format, text) in [
+        (
+            &task_master::PLAN,
+            r#"{"tasks": [{"id": 1, "status": "done"}]}"#,
+        ),
+        (
+            &task_master::PLAN,
+            r#"{"tasks": [{"id": 1, "title": "a", "passes": false, "status": "x"}]}"#,
+        ),
+        (&task_master::PLAN, "[]"),
+        (&task_master::PLAN, "{"),
+        (&bmad::PLAN, "a: 1\n"),
+        (
+            &gsd::PLAN,
+            "# Roadmap\n\n- [ ] **Phase 1: a** - b\n- [ ] 1-2 weeks\n",
+        ),
+    ] {
+        assert!(read(format, text).0.is_none(), "{text}");
+    }
+}
