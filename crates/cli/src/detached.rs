@@ -97,7 +97,7 @@ impl Background {
             }
         };
         if call.output.print_answer_line(&announced) == OutputFlow::Over {
-            // Whoever typed it took it back: nobody would know of this process.
+            // The person took the command back, and would not know of this process.
             detach::end_this_process();
         }
         self.log = log.filter(|log| log.capture_output().is_ok());

@@ -90,6 +90,13 @@ pub(crate) struct RunArgs {
     /// `per-iteration-hooks` (can be repeated)
     #[arg(long, value_name = "KEY", action = ArgAction::Append)]
     ignore: Vec<String>,
+    #[command(flatten)]
+    start: StartArgs,
+}
+
+/// How a run is started.
+#[derive(Debug, ClapArgs)]
+struct StartArgs {
     /// Trust all commands that the project would run now, as `piton trust` does
     #[arg(long)]
     trust: bool,
@@ -145,10 +152,10 @@ apply where you give none.";
     }
 
     fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
-        if self.detach {
+        if self.start.detach {
             return detached::start(call);
         }
-        let mut background = self.detached.then(Background::enter);
+        let mut background = self.start.detached.then(Background::enter);
         let request = run::RunRequest {
             plan: self.plan,
             agent: self.agent,
@@ -173,7 +180,7 @@ apply where you give none.";
             ignore: self.ignore,
             same_tree: self.same_tree,
             join: self.join,
-            trust: match self.trust {
+            trust: match self.start.trust {
                 true => TrustRequest::Given,
                 false if consent::can_ask(call.output) => TrustRequest::Terminal,
                 false => TrustRequest::Inbox,

@@ -1,8 +1,8 @@
 //! The lines at the end of a terminal that are drawn anew as a run goes on.
 //!
-//! There is one terminal, and so one region, whoever prints. Each change is one write:
-//! whoever looks at the screen sees the region before it or after it. What belongs into
-//! the lines is the matter of [`crate::show::live`].
+//! There is one terminal, and so one region in the process. Each change is one write: the
+//! screen shows the region before it or after it. What belongs into the lines is the
+//! matter of [`crate::show::live`].
 
 use std::io::{self, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,7 +59,7 @@ fn columns_of_char(c: char) -> usize {
 
 static REGION: Mutex<Region> = Mutex::new(Region {
     lines: Vec::new(),
-    columns: Vec::new(),
+    is_shown: false,
     width: 0,
 });
 
@@ -75,19 +75,19 @@ pub(super) fn show(lines: &[String]) {
     if region.lines == lines && region.width == width {
         return;
     }
-    let erased = region.erase(width);
+    let erased = region.erase();
     region.lines = lines;
     let drawn = region.draw(width);
-    write_whole(&(erased + &drawn));
+    write_whole(&format!("{erased}{drawn}"));
 }
 
 /// Takes the region away, if there is one.
 pub(super) fn clear() {
     let mut region = region();
-    let erased = region.erase(terminal::size().0);
+    let erased = region.erase();
     region.lines.clear();
     if !erased.is_empty() {
-        write_whole(&erased);
+        write_whole(erased);
     }
 }
 
@@ -104,9 +104,9 @@ pub(super) fn write_above(text: &str) {
         return;
     }
     let width = terminal::size().0;
-    let erased = region.erase(width);
+    let erased = region.erase();
     let drawn = region.draw(width);
-    write_whole(&(erased + &in_colours(text) + &drawn));
+    write_whole(&format!("{erased}{}{drawn}", in_colours(text)));
 }
 
 /// A text with its colours, where stderr shows colours.
@@ -125,39 +125,40 @@ fn write_whole(text: &str) {
 
 struct Region {
     lines: Vec<String>,
-    /// How many columns each line on the screen takes. The cursor is at the beginning
-    /// of the last one: what a terminal echoes of Ctrl-C is drawn over.
-    columns: Vec<usize>,
-    /// How wide the screen was then.
+    is_shown: bool,
+    /// How wide the screen was when it was drawn.
     width: usize,
 }
 
+/// Whether what does not fit a row goes on in the next one.
+const WRAP_OFF: &str = "\u{1b}[?7l";
+const WRAP_ON: &str = "\u{1b}[?7h";
+
 impl Region {
-    /// What takes the region off a screen of `width` columns. After a change of the width,
-    /// a line may stand in several rows.
-    fn erase(&mut self, width: usize) -> String {
-        let columns = std::mem::take(&mut self.columns);
-        let Some((_, above)) = columns.split_last() else {
+    /// What takes the region off the screen. The cursor is at its beginning: a terminal
+    /// that becomes narrower and wraps the lines takes the cursor along, before it tells
+    /// this process of its width.
+    fn erase(&mut self) -> &'static str {
+        match std::mem::take(&mut self.is_shown) {
+            true => "\r\u{1b}[J",
+            false => "",
+        }
+    }
+
+    /// What draws the region where the cursor is, and leaves the cursor there. Each line
+    /// is one row, also where the screen is narrower by now than it was told.
+    fn draw(&mut self, width: usize) -> String {
+        self.width = width;
+        let Some(below) = self.lines.len().checked_sub(1) else {
             return String::new();
         };
-        let rows_of = |columns: &usize| columns.div_ceil(width.max(1)).max(1);
-        let up = match above.iter().map(rows_of).sum() {
+        self.is_shown = true;
+        let up = match below {
             0 => String::new(),
             rows => format!("\u{1b}[{rows}A"),
         };
-        format!("\r{up}\u{1b}[J")
-    }
-
-    /// What draws the region where the cursor is.
-    fn draw(&mut self, width: usize) -> String {
-        self.width = width;
-        if self.lines.is_empty() {
-            return String::new();
-        }
-        let plain = |line: &String| anstream::adapter::strip_str(line).to_string();
-        let columns = self.lines.iter().map(|line| count_columns(&plain(line)));
-        self.columns = columns.collect();
-        self.lines.join("\r\n") + "\r"
+        let lines = self.lines.join("\r\n");
+        format!("{WRAP_OFF}{lines}{WRAP_ON}\r{up}")
     }
 }
 
@@ -165,29 +166,33 @@ impl Region {
 mod tests {
     use super::*;
 
-    fn drawn(lines: &[&str]) -> Region {
+    fn drawn(lines: &[&str]) -> (Region, String) {
         let mut region = Region {
             lines: lines.iter().map(|line| (*line).to_owned()).collect(),
-            columns: Vec::new(),
+            is_shown: false,
             width: 0,
         };
-        region.draw(80);
-        region
+        let drawn = region.draw(80);
+        (region, drawn)
     }
 
     #[test]
-    fn a_region_is_erased_from_its_first_row_on() {
-        assert_eq!(drawn(&[]).erase(80), "");
-        assert_eq!(drawn(&["a"]).erase(80), "\r\u{1b}[J");
-        assert_eq!(drawn(&["a", "b", ""]).erase(80), "\r\u{1b}[2A\u{1b}[J");
+    fn the_cursor_is_at_the_beginning_of_what_is_drawn() {
+        assert_eq!(drawn(&[]).1, "");
+        assert_eq!(drawn(&["a"]).1, "\u{1b}[?7la\u{1b}[?7h\r");
+        assert_eq!(
+            drawn(&["a", "b", ""]).1,
+            "\u{1b}[?7la\r\nb\r\n\u{1b}[?7h\r\u{1b}[2A"
+        );
     }
 
     #[test]
-    fn lines_that_a_narrower_terminal_wraps_are_erased_whole() {
-        let line = "x".repeat(79);
-        let mut region = drawn(&[&line, "\u{1b}[1mb\u{1b}[0m", &line]);
-        assert_eq!(region.erase(40), "\r\u{1b}[3A\u{1b}[J");
-        assert_eq!(region.erase(40), "");
+    fn only_what_is_shown_is_erased_and_once() {
+        let (mut none, _) = drawn(&[]);
+        assert_eq!(none.erase(), "");
+        let (mut region, _) = drawn(&["a", "b"]);
+        assert_eq!(region.erase(), "\r\u{1b}[J");
+        assert_eq!(region.erase(), "");
     }
 
     #[test]

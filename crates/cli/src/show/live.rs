@@ -90,7 +90,7 @@ impl LaneView {
 /// The lines of the region: where one item is at work, all is in one line.
 pub(crate) fn region_lines(run: &RunView, screen: &Screen) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut pieces = vec![Piece::new(PLAIN, format!("{}/{}", run.done, run.all))];
+    let mut pieces = vec![Piece::new(PLAIN, &format!("{}/{}", run.done, run.all))];
     if let [lane] = run.lanes.as_slice() {
         pieces.extend(lane_pieces(lane));
     } else {
@@ -106,19 +106,19 @@ pub(crate) fn region_lines(run: &RunView, screen: &Screen) -> Vec<String> {
 }
 
 fn lane_pieces(lane: &LaneView) -> Vec<Piece> {
-    let mut pieces = vec![Piece::new(BOLD, lane.item.clone())];
+    let mut pieces = vec![Piece::new(BOLD, &lane.item)];
     if let Some(title) = &lane.title {
         pieces.push(Piece {
             kind: PieceKind::Title,
-            ..Piece::new(PLAIN, title.clone())
+            ..Piece::new(PLAIN, title)
         });
     }
     let time = format_duration(lane.since_s).replace(' ', "");
-    pieces.push(Piece::new(PLAIN, time));
+    pieces.push(Piece::new(PLAIN, &time));
     if let Some(activity) = &lane.activity {
         pieces.push(Piece {
             kind: PieceKind::Activity,
-            ..Piece::new(DIM, activity.clone())
+            ..Piece::new(DIM, activity)
         });
     }
     pieces
@@ -127,23 +127,23 @@ fn lane_pieces(lane: &LaneView) -> Vec<Piece> {
 fn summary_pieces(run: &RunView) -> Vec<Piece> {
     let mut pieces = Vec::new();
     if let Some(note) = &run.note {
-        pieces.push(Piece::new(YELLOW, note.clone()));
+        pieces.push(Piece::new(YELLOW, note));
     }
     if run.failed > 0 {
-        pieces.push(Piece::new(RED, format!("{} failed", run.failed)));
+        pieces.push(Piece::new(RED, &format!("{} failed", run.failed)));
     }
     if run.waiting > 0 {
-        pieces.push(Piece::new(YELLOW, format!("{} waiting", run.waiting)));
+        pieces.push(Piece::new(YELLOW, &format!("{} waiting", run.waiting)));
     }
     if run.cost > Dollars::default() {
-        pieces.push(Piece::new(PLAIN, run.cost.to_string()));
+        pieces.push(Piece::new(PLAIN, &run.cost.to_string()));
     }
     let lanes = run.lanes.iter().filter(|lane| !lane.is_merge).count();
     if run.lanes.len() > 1 && lanes > 0 {
-        pieces.push(Piece::new(PLAIN, format_count(lanes, "lane")));
+        pieces.push(Piece::new(PLAIN, &format_count(lanes, "lane")));
     }
     if let Some(percent) = run.budget_percent {
-        pieces.push(Piece::new(PLAIN, format!("{percent} % of the budget")));
+        pieces.push(Piece::new(PLAIN, &format!("{percent} % of the budget")));
     }
     pieces
 }
@@ -170,11 +170,11 @@ const SHORTENED_MIN: usize = 8;
 
 impl Piece {
     /// A fixed one. A text from outside is letters in one line from here on.
-    fn new(style: OutputStyle, text: String) -> Self {
+    fn new(style: OutputStyle, text: &str) -> Self {
         Self {
             kind: PieceKind::Fixed,
             style,
-            text: clean_line(&text).trim().to_owned(),
+            text: clean_line(text).trim().to_owned(),
         }
     }
 

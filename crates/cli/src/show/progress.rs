@@ -606,14 +606,14 @@ pub(crate) fn describe_recovery(next: &FollowedRecovery) -> String {
 
 fn run_line(to: RunState, pause: Option<&Pause>, reason: Option<&str>) -> Option<EventLine> {
     match to {
-        RunState::Paused => Some(EventMark::Paused.line(format!(
-            "{}",
-            pause.map_or_else(|| "paused".to_owned(), Pause::describe_reason)
-        ))),
-        RunState::Waiting if pause.is_some() => Some(EventMark::Paused.line(format!(
-            "{}",
-            pause.map_or_else(|| "paused".to_owned(), Pause::describe_reason)
-        ))),
+        RunState::Paused => Some(
+            EventMark::Paused
+                .line(pause.map_or_else(|| "paused".to_owned(), Pause::describe_reason)),
+        ),
+        RunState::Waiting if pause.is_some() => Some(
+            EventMark::Paused
+                .line(pause.map_or_else(|| "paused".to_owned(), Pause::describe_reason)),
+        ),
         RunState::Interrupted => {
             reason.map(|reason| EventMark::Paused.line(format!("interrupted: {reason}")))
         }

@@ -173,7 +173,7 @@ fn the_region_is_whole_on_each_screen_and_each_finished_item_stands_above_it_onc
 #[test]
 fn after_ctrl_c_nothing_of_the_region_is_left() {
     let scratch = project("sleep 60", 1);
-    let line = "piton run prd.json --agent ./agent.sh";
+    let line = "export NO_COLOR=1; piton run prd.json --agent ./agent.sh";
     let Some(terminal) = Terminal::start(&scratch, 80, line) else {
         return;
     };
@@ -181,6 +181,8 @@ fn after_ctrl_c_nothing_of_the_region_is_left() {
         let screen = terminal.screen();
         shown_lanes(&screen, 1).is_some() && screen.iter().any(|line| line.contains("US-001"))
     });
+    let coloured = terminal.tmux("capture-pane -p -e");
+    assert!(!coloured.contains('\u{1b}'), "{coloured:?}");
     terminal.tmux("send-keys C-c");
     let screen = terminal.until_line("ended ");
     assert!(screen.contains(&"ended 130".to_owned()), "{screen:#?}");
@@ -370,6 +372,23 @@ fn what_keeps_a_detached_run_from_starting_is_told_where_it_was_typed() {
     let said = Running::start(command).end();
     assert_eq!(said.exit, 3, "{}", said.err);
     assert!(said.err.contains("trust.needed"), "{}", said.err);
+}
+
+#[test]
+fn a_run_that_is_not_announced_is_interrupted() {
+    let scratch = one_item();
+    let piton = env!("CARGO_BIN_EXE_piton");
+    let run = "run demo --agent ./agent.sh --verdict exit-status --detached";
+    // As where the first process is ended before it hears of the other one.
+    scratch.script(
+        "piped.sh",
+        &format!("('{piton}' {run}; echo $? >code) | true"),
+    );
+    let said = scratch.shell("piped.sh").output().expect("a shell");
+    assert!(said.status.success(), "{said:?}");
+    scratch.until("it has ended", || scratch.has("code"));
+    assert_eq!(scratch.read("code").trim(), "130");
+    assert_eq!(scratch.json(&["status"])["run"]["state"], "interrupted");
 }
 
 #[test]
