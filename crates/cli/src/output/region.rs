@@ -140,7 +140,8 @@ impl Region {
     /// this process of its width.
     fn erase(&mut self) -> &'static str {
         match std::mem::take(&mut self.is_shown) {
-            true => "\r\u{1b}[J",
+            // tmux moves a screen into its history that is cleared from its first cell on.
+            true => "\r \u{1b}[J\r",
             false => "",
         }
     }
@@ -191,7 +192,7 @@ mod tests {
         let (mut none, _) = drawn(&[]);
         assert_eq!(none.erase(), "");
         let (mut region, _) = drawn(&["a", "b"]);
-        assert_eq!(region.erase(), "\r\u{1b}[J");
+        assert_eq!(region.erase(), "\r \u{1b}[J\r");
         assert_eq!(region.erase(), "");
     }
 

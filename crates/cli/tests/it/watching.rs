@@ -128,7 +128,7 @@ fn the_region_is_whole_on_each_screen_and_each_finished_item_stands_above_it_onc
     let (items, screens_min) = size();
     let agent = "echo work >$PITON_ITEM.txt; echo printed; sleep 0.$(($$ % 5 + 3))";
     let scratch = project(agent, items);
-    // Lines that fill a wide terminal are wrapped when it becomes narrower.
+    // Lines that fill the terminal at both widths.
     let title = "Story of which the title is longer than a line of a terminal of 80 columns";
     let list = scratch.read("prd.json").replace("Story", title);
     scratch.write("prd.json", &list);
@@ -138,7 +138,7 @@ fn the_region_is_whole_on_each_screen_and_each_finished_item_stands_above_it_onc
     };
     let (begun, mut resized) = (Instant::now(), Instant::now());
     let (mut screens, mut lanes_max) = (0, 0);
-    let mut widths = [120, 80].into_iter().cycle();
+    let mut wider = Some(120);
     let last = loop {
         let screen = terminal.screen();
         if screen.last().is_some_and(|line| line.starts_with("ended ")) {
@@ -151,14 +151,21 @@ fn the_region_is_whole_on_each_screen_and_each_finished_item_stands_above_it_onc
             continue;
         }
         let lanes = shown_lanes(&screen, items);
+        // The end of the run has taken the region away.
+        let is_over = done_items(&screen).len() == items as usize;
+        if is_over && !screen.iter().any(|line| line.starts_with("US-")) {
+            continue;
+        }
         assert!(lanes.is_some(), "{screen:#?}");
         lanes_max = lanes_max.max(lanes.unwrap_or(0));
         let done = done_items(&screen);
         let once: BTreeSet<&str> = done.iter().copied().collect();
         assert_eq!(once.len(), done.len(), "{screen:#?}");
         screens += 1;
-        if screens % (screens_min / 4).max(3) == 0 {
-            terminal.resize(widths.next().expect("they go on"));
+        if screens >= screens_min / 2
+            && let Some(columns) = wider.take()
+        {
+            terminal.resize(columns);
             resized = Instant::now();
         }
     };
