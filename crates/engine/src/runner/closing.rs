@@ -14,6 +14,7 @@ use piton_formats::registry::plan_format;
 
 use crate::config::trust::TrustCheck;
 use crate::failure::notice::Notice;
+use crate::process::shell::quote_word;
 use crate::process::{self, ScriptCall};
 use crate::session::Session;
 use crate::world::World;
@@ -36,15 +37,17 @@ pub(crate) fn close_done_items(
     trust: &TrustCheck,
     tell: &mut dyn FnMut(Notice<'_>),
 ) {
-    let Ok(rows) = session.load(&[Need::Run(run), Need::Tree(run)]) else {
-        return;
-    };
-    let Some(row) = rows.tables.run(run) else {
+    // The items of other plans are not even looked at.
+    let loaded = session.load(&[Need::Run(run)]).ok();
+    let row = loaded.and_then(|rows| rows.tables.run(run).cloned());
+    let Some(row) = row else {
         return;
     };
     let (face, source) = (&row.plan.face, &row.plan.source);
-    let closing = plan_format(face).and_then(|format| format.close_script);
-    let Some(closing) = closing else {
+    let Some(closing) = plan_format(face).and_then(|format| format.close_script) else {
+        return;
+    };
+    let Ok(rows) = session.load(&[Need::Run(run), Need::Tree(run)]) else {
         return;
     };
     let part = closing_part(session.world, face, source);
@@ -65,7 +68,7 @@ pub(crate) fn close_done_items(
             why = closed.err();
         }
         if why.is_some() {
-            left.push(id);
+            left.push(quote_word(&id).into_owned());
         }
     }
     if let Some(why) = why {

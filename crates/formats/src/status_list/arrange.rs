@@ -168,11 +168,11 @@ impl ArrangedList {
     pub(super) fn state(&self, at: usize) -> ItemState {
         let line = self.line_above(at);
         let mut before = line.iter().flat_map(|at| &self.after[*at]);
-        match self.state_alone(at) {
-            ItemState::Ready if before.any(|on| !self.state_alone(*on).is_finished()) => {
-                ItemState::Pending
-            }
-            state => state,
+        let state = self.state_alone(at);
+        let is_ready = state == ItemState::Ready;
+        match is_ready && before.any(|on| !self.state_alone(*on).is_finished()) {
+            true => ItemState::Pending,
+            false => state,
         }
     }
 

@@ -66,7 +66,7 @@ fn tasks_of_node(node: &ValueNode) -> Option<&[ValueNode]> {
     let tasks = node.get("tasks")?.as_seq()?;
     let is_task = |task: &ValueNode| {
         let has = |key: &&str| task.get(key).is_some();
-        ["id", "title", "status"].iter().all(|key| has(key)) && !has(&"passes")
+        ["id", "title", "status"].iter().all(has) && !has(&"passes")
     };
     tasks.iter().all(is_task).then_some(tasks)
 }
@@ -77,33 +77,24 @@ pub(super) fn parse_tasks(
     of: PlanContext<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<ItemList> {
-    let (list, found) =
-        parse_json_with(
-            "TASKS_PARSE_ERROR",
-            source,
-            |reader, root| match layout_of_root(root) {
-                TasksLayout::Single => Some(Ok((None, root.clone()))),
-                TasksLayout::Tags => {
-                    let kept = part_of_native(of.native, FACE);
-                    let tag = choose_tag(root.as_map()?, kept, of, source, reader.report.problems);
-                    Some(tag.map(|(tag, node)| (Some(tag), node)))
-                }
-                TasksLayout::Foreign | TasksLayout::Empty | TasksLayout::Unreadable => Some(Err(
-                    Problem::error("NOT_A_TASK_LIST", source.name, "", root.span).with_message(
-                        "this is no list of tasks of Task Master",
-                        "name another file",
-                    ),
-                )),
-            },
-        );
-    problems.extend(found);
-    let (part, node) = match list? {
-        Ok(found) => found,
-        Err(problem) => {
-            problems.push(problem);
-            return None;
+    let (found, faults) = parse_json_with("TASKS_PARSE_ERROR", source, |reader, root| {
+        let told = &mut *reader.report.problems;
+        match layout_of_root(root) {
+            TasksLayout::Single => Some((None, root.clone())),
+            TasksLayout::Tags => {
+                let (tag, node) = choose_tag(root.as_map()?, of, source, told)?;
+                Some((Some(tag), node))
+            }
+            TasksLayout::Foreign | TasksLayout::Empty | TasksLayout::Unreadable => {
+                let problem = Problem::error("NOT_A_TASK_LIST", source.name, "", root.span);
+                let message = "this is no list of tasks of Task Master";
+                told.push(problem.with_message(message, "name another file"));
+                None
+            }
         }
-    };
+    });
+    problems.extend(faults);
+    let (part, node) = found?;
     let about = node
         .get("metadata")
         .and_then(|about| about.get("description"));
@@ -127,24 +118,30 @@ pub(super) fn parse_tasks(
     })
 }
 
-/// The tag of a run, else the one that people work on.
+/// The tag of a run, else the one that people work on, with its tasks.
 fn choose_tag(
     tags: &Map,
-    kept: Option<String>,
     of: PlanContext<'_>,
     source: SourceText<'_>,
     problems: &mut Vec<Problem>,
-) -> Result<(String, ValueNode), Problem> {
+) -> Option<(String, ValueNode)> {
     let find = |tag: &str| {
         let node = tags.get(tag).filter(|node| tasks_of_node(node).is_some())?;
         Some((tag.to_owned(), node.clone()))
     };
-    if let Some(tag) = kept {
-        return find(&tag).ok_or_else(|| {
-            let message = format!("the tag `{tag}`, which is worked on, is not there");
-            let hint = "put its tasks back, or begin anew with `piton run --recompile`";
-            Problem::error("MISSING_TAG", source.name, &*tag, Span::TOP).with_message(message, hint)
-        });
+    let missing = |message: String, hint: &str| {
+        let problem = Problem::error("MISSING_TAG", source.name, "", Span::TOP);
+        problem.with_message(message, hint)
+    };
+    if let Some(tag) = part_of_native(of.native, FACE) {
+        let found = find(&tag);
+        if found.is_none() {
+            problems.push(missing(
+                format!("the tag `{tag}`, which is worked on, is not there"),
+                "put its tasks back, or begin anew with `piton run --recompile`",
+            ));
+        }
+        return found;
     }
     let state = of.beside.read(STATE);
     let state: Option<serde_json::Value> = state.and_then(|text| serde_json::from_str(&text).ok());
@@ -152,17 +149,21 @@ fn choose_tag(
     let found = current.as_deref().and_then(find);
     let any = || tags.iter().find_map(|(tag, _)| find(&tag.text));
     let chosen = found.or_else(|| find(FIRST_TAG)).or_else(any);
-    if let (Some(current), Some((tag, _))) = (&current, &chosen)
-        && current != tag
-    {
-        let message = format!("the tag `{current}` of state.json is not there: `{tag}` is used");
-        let problem = Problem::warning("MISSING_TAG", source.name, "", Span::TOP);
-        problems.push(problem.with_message(message, "choose a tag with `task-master use-tag`"));
+    match (&current, &chosen) {
+        (Some(current), Some((tag, _))) if current != tag => {
+            let message =
+                format!("the tag `{current}` of state.json is not there: `{tag}` is used");
+            let hint = "choose a tag with `task-master use-tag`";
+            let problem = Problem::warning("MISSING_TAG", source.name, "", Span::TOP);
+            problems.push(problem.with_message(message, hint));
+        }
+        (_, None) => problems.push(missing(
+            "there is no tag with tasks".to_owned(),
+            "add a task to one",
+        )),
+        (_, Some(_)) => {}
     }
-    chosen.ok_or_else(|| {
-        Problem::error("MISSING_TAG", source.name, "", Span::TOP)
-            .with_message("there is no tag with tasks", "add a task to one")
-    })
+    chosen
 }
 
 struct TaskReader<'r> {
