@@ -114,7 +114,15 @@ fn find_beside_name(
         spelled.as_bytes()[end..].eq_ignore_ascii_case(word.as_bytes())
     };
     if is_called("cookie") || is_called("cookies") {
-        if let Some((_, at)) = read_joint(text, name).filter(|(_, at)| *at >= *cookies_end) {
+        // `{"name": "Cookie", "value": "…"}`
+        let label = text.bytes()[name.end..].iter().take(LABEL_BYTES_MAX);
+        let label = label.take_while(|byte| !is_word(**byte)).count() + name.end;
+        let label = label..end_of_name(text.bytes(), label);
+        let joint = match text.text(label.clone()).as_ref() {
+            "value" => read_joint(text, &label),
+            _ => read_joint(text, name),
+        };
+        if let Some((_, at)) = joint.filter(|(_, at)| *at >= *cookies_end) {
             *cookies_end = find_cookies(text, at, found);
         }
         return;
@@ -135,16 +143,26 @@ fn find_beside_name(
         text,
         name,
         rating,
-        is_constant: is_constant(&spelled),
+        is_constant: is_constant(spelled.rsplit('.').next().unwrap_or_default()),
     };
-    let joint = read_joint(text, name);
+    let mut joint = read_joint(text, name);
+    let begin = skip_blanks(text, name.end);
+    // `proxy_set_header Authorization "Basic …"`
+    if joint.is_none()
+        && is_called("authorization")
+        && begin > name.end
+        && is_quote(text.byte(begin))
+    {
+        joint = Some((Joint::Colon, begin));
+    }
     let secret = match joint {
         Some((joint, at)) if is_called("authorization") => beside.read_credentials(at, joint),
         Some((joint, at)) => beside.read_value(at, joint),
         None if is_called("bearer") => beside.read_bearer(),
         None => beside.read_spoken(),
     };
-    found.extend(secret.or_else(|| beside.read_labelled()));
+    let secret = secret.or_else(|| beside.read_labelled());
+    found.extend(secret.or_else(|| beside.read_before()));
 }
 
 /// Words before `pass` that make a password of it.
@@ -166,7 +184,12 @@ fn rate_in_context(text: &PlainText<'_>, name: &Range<usize>, spelled: &str) -> 
             [.., byte, b' '] if byte.is_ascii_alphabetic() => {
                 let length = before[..before.len() - 1].iter().rev().take(16);
                 let length = length.take_while(|byte| byte.is_ascii_alphabetic()).count();
-                rate_name(&text.text(name.start - 1 - length..name.end))
+                let rating = rate_name(&text.text(name.start - 1 - length..name.end));
+                if rating > NameRating::Maybe {
+                    rating
+                } else {
+                    NameRating::Plain
+                }
             }
             _ => NameRating::Plain,
         },
@@ -180,7 +203,12 @@ fn rate_in_context(text: &PlainText<'_>, name: &Range<usize>, spelled: &str) -> 
             let line: Vec<u8> = line.take_while(|byte| **byte != b'\n').copied().collect();
             let has = |word: &[u8]| line.windows(word.len()).any(|part| part == word);
             // Read from its end.
-            let is_argument = [b"-passin ".as_slice(), b"-passout ", b"-pass "];
+            let is_argument = [
+                b"-passin ".as_slice(),
+                b"-passout ",
+                b"-pass ",
+                b"-password ",
+            ];
             if is_argument.iter().any(|option| before.ends_with(option))
                 || has(b" :resu")
                 || has(b" resu")
@@ -211,7 +239,7 @@ fn find_spoken_login(
         "sign",
         "account",
     ];
-    const LINKS: [&str; 11] = [
+    const LINKS: [&str; 12] = [
         "in ",
         "with ",
         "using ",
@@ -223,8 +251,10 @@ fn find_spoken_login(
         "user ",
         ": ",
         "= ",
+        "=",
     ];
-    if !NAMES.iter().any(|name| spelled.eq_ignore_ascii_case(name)) {
+    let begins = matches!(spelled.as_bytes()[0] | 0x20, b'l' | b'c' | b's' | b'a');
+    if !begins || !NAMES.iter().any(|name| spelled.eq_ignore_ascii_case(name)) {
         return None;
     }
     let (mut at, mut links) = (skip_blanks(text, name.end), 0);
@@ -284,8 +314,11 @@ fn find_in_login_call(
     found: &mut Vec<SecretRange<'_>>,
 ) {
     let open = name.end + usize::from(text.byte(name.end) == b'=');
+    if text.byte(open) != b'(' {
+        return;
+    }
     let spelled = spelled.to_ascii_lowercase();
-    if text.byte(open) != b'(' || !LOGIN_CALLS.iter().any(|call| spelled.ends_with(call)) {
+    if !LOGIN_CALLS.iter().any(|call| spelled.ends_with(call)) {
         return;
     }
     let last = text.bytes().len().min(open + PARAMETERS_BYTES_MAX);
@@ -300,7 +333,8 @@ fn find_in_login_call(
         at = range.end.max(at) + 1;
         let value = text.text(range.clone());
         let is_secret = is_secret_value(NameRating::Password, &value, ValueForm::Quoted)
-            && !value.contains([':', '/', '='])
+            && !value.contains([':', '='])
+            && !(value.contains('/') && is_wordy(&value))
             && value.bytes().any(|byte| byte.is_ascii_digit());
         if !is_first && is_secret {
             found.push(SecretRange {
@@ -344,11 +378,32 @@ fn read_joint(text: &PlainText<'_>, name: &Range<usize>) -> Option<(Joint, usize
         return Some((Joint::Equals, at + 1));
     }
     // The value is in the call.
-    if text.byte(name.end) == b'(' && is_quote(text.byte(name.end + 1)) {
+    if matches!(text.byte(name.end), b'(' | b'{') && is_quote(text.byte(name.end + 1)) {
         return Some((Joint::Loose, name.end));
     }
     at = skip_blanks(text, at);
+    // `password (staging): …`
+    if text.byte(at) == b'(' && is_blank(text.byte(at - 1)) {
+        let rest = text.bytes()[at..].iter().take(TYPE_BYTES_MAX);
+        let length = rest
+            .take_while(|byte| is_word(**byte) || b"( ".contains(byte))
+            .count();
+        at += if text.byte(at + length) == b')' {
+            length + 1
+        } else {
+            0
+        };
+    }
+    // `Dim password As String = "…"`
+    if text.bytes()[at..].starts_with(b"As String = ") {
+        return Some((Joint::Equals, at + "As String = ".len()));
+    }
     let rest = &text.bytes()[at..];
+    let spelled = text.text(name.clone());
+    // `"password", "…"`, `DB_PASSWORD, "…"`, `{password, "…"}`
+    let is_listed = is_quoted
+        || is_constant(spelled.rsplit('.').next().unwrap_or_default())
+        || text.bytes()[..name.start].ends_with(b"{");
     let joints: [(&[u8], Option<Joint>); 20] = [
         (b"=>", Some(Joint::Equals)),
         (b"==", None),
@@ -369,20 +424,15 @@ fn read_joint(text: &PlainText<'_>, name: &Range<usize>) -> Option<(Joint, usize
         (b"| ", Some(Joint::Loose)),
         (b"!=", None),
         (b"/", Some(Joint::Loose)),
-        (
-            b",",
-            (is_quoted || is_constant(&text.text(name.clone()))).then_some(Joint::Comma),
-        ),
+        (b",", is_listed.then_some(Joint::Comma)),
     ];
-    let (spelled, joint) = joints
-        .iter()
-        .find(|(spelled, _)| rest.starts_with(spelled))?;
-    let mut begin = skip_blanks(text, at + spelled.len());
+    let (sign, joint) = joints.iter().find(|(sign, _)| rest.starts_with(sign))?;
+    let mut begin = skip_blanks(text, at + sign.len());
     // `**Password:** …`
     while text.byte(begin) == b'*' {
         begin = skip_blanks(text, begin + 1);
     }
-    let is_joint = match *spelled {
+    let is_joint = match *sign {
         // What stands in for a variable that is not set.
         b"|| " | b"?? " => is_quote(text.byte(begin)),
         // `/key/…` in a path
@@ -391,11 +441,18 @@ fn read_joint(text: &PlainText<'_>, name: &Range<usize>) -> Option<(Joint, usize
             let is_last = rest
                 .take_while(|byte| !is_blank(**byte) && !is_quote(**byte))
                 .all(|byte| *byte != b'.');
-            text.bytes()[..name.start].ends_with(b"/") && at == name.end && is_last
+            text.bytes()[..name.start].ends_with(b"/")
+                && at == name.end
+                && is_last
+                && matches!(spelled.as_ref(), "key" | "token" | "apikey")
         }
         b"| " => {
             let mut before = text.bytes()[..name.start].iter().rev().take(4);
+            let column = text.bytes()[begin..].iter().take(LOOKED_AT);
+            let column = column.take_while(|byte| !matches!(**byte, b'|' | b'\n'));
+            let column = text.text(begin..begin + column.count());
             before.find(|byte| !is_blank(**byte) && !b"`*".contains(byte)) == Some(&b'|')
+                && !column.trim().contains(' ')
         }
         _ => true,
     };
@@ -436,7 +493,7 @@ fn read_value_at(text: &PlainText<'_>, at: usize) -> Option<FoundValue> {
         });
     }
     // `auth=("ada", "…")`, `setPassword("…")`
-    if text.byte(at) == b'(' && is_quote(text.byte(at + 1)) {
+    if matches!(text.byte(at), b'(' | b'{') && is_quote(text.byte(at + 1)) {
         let open = second_argument(text, at).unwrap_or(at + 1);
         return Some(FoundValue {
             range: open + 1..end_of_quoted(text, open),
@@ -604,6 +661,15 @@ impl NameBesideValue<'_> {
         })
     }
 
+    /// Whether the name and the value up to there are a line: a setting.
+    fn is_line(&self, end: usize) -> bool {
+        let before = &self.text.bytes()[..self.name.start];
+        let mut before = before.iter().rev().take(TYPE_BYTES_MAX);
+        let begins = before.find(|byte| !is_blank(**byte));
+        matches!(begins, None | Some(b'\n'))
+            && matches!(self.text.byte(end), b'\n' | b'\r' | b'"' | 0)
+    }
+
     /// Whether the name is of a method that sets: `config.setPassword`.
     fn is_setter(&self) -> bool {
         let name = self.text.text(self.name.clone());
@@ -618,6 +684,7 @@ impl NameBesideValue<'_> {
         let is_random = spelled.len() >= RANDOM_BYTES_MIN
             && spelled.bytes().any(|byte| byte.is_ascii_digit())
             && !is_name(&spelled)
+            && (!spelled.contains('/') || spelled.len() >= 2 * RANDOM_BYTES_MIN)
             && is_secret_value(NameRating::Secret, &spelled, ValueForm::Spoken);
         is_random.then(|| SecretRange {
             name: "assigned-secret",
@@ -672,7 +739,9 @@ impl NameBesideValue<'_> {
             {
                 value.form = ValueForm::Constant;
             }
-            (Joint::Equals, ValueForm::Bare) if self.text.byte(at.wrapping_sub(1)) == b'=' => {
+            (Joint::Equals, ValueForm::Bare)
+                if self.text.byte(at.wrapping_sub(1)) == b'=' || self.is_line(value.range.end) =>
+            {
                 value.form = ValueForm::Constant;
             }
             (Joint::Equals, ValueForm::Bare)
@@ -863,6 +932,35 @@ impl NameBesideValue<'_> {
         }
     }
 
+    /// A value that a sentence names afterwards: `use … as the password`.
+    fn read_before(&self) -> Option<SecretRange<'static>> {
+        let bytes = &self.text.bytes()[..self.name.start];
+        let links = [
+            b" as the ".as_slice(),
+            b" as ",
+            b" is the ",
+            b" as your ",
+            b" as my ",
+        ];
+        let link = links.iter().find(|link| bytes.ends_with(link))?;
+        let mut end = bytes.len() - link.len();
+        if is_quote(self.text.byte(end.checked_sub(1)?)) {
+            end -= 1;
+        }
+        let value = bytes[..end].iter().rev().take(LOOKED_AT);
+        let length = value
+            .take_while(|byte| !byte.is_ascii_whitespace() && !is_quote(**byte) && **byte != MARK);
+        let range = end - length.count()..end;
+        let has_digits = bytes[range.clone()].iter().any(u8::is_ascii_digit);
+        let value = FoundValue {
+            range,
+            form: ValueForm::Spoken,
+        };
+        (self.rating == NameRating::Password && has_digits)
+            .then(|| self.as_secret(value))
+            .flatten()
+    }
+
     /// A value that stands under a name of its own: `name: API_KEY`, `value: …`.
     fn read_labelled(&self) -> Option<SecretRange<'static>> {
         let text = self.text;
@@ -875,7 +973,7 @@ impl NameBesideValue<'_> {
         for _ in 0..3 {
             // A label may end beyond what is looked at.
             let separators = bytes.get(at..last)?.iter();
-            let is_separator = |byte: &u8| b" \t\n,;{}\"'`-<>/()".contains(byte);
+            let is_separator = |byte: &u8| b" \t\n,;:.{}\"'`-<>/()".contains(byte);
             at += separators.take_while(|byte| is_separator(byte)).count();
             let label = at..end_of_name(bytes, at);
             let spelled = text.text(label.clone()).to_ascii_lowercase();
@@ -887,6 +985,10 @@ impl NameBesideValue<'_> {
                             .then(|| (Joint::Equals, skip_blanks(text, label.end)))
                     })?;
                     return self.read_value(at, joint);
+                }
+                "send" | "sendline" | "send_keys" | "sendkeys" | "fill" => {
+                    let at = skip_blanks(text, label.end);
+                    return self.read_value(at, Joint::Loose);
                 }
                 "key" | "name" | "header" | "type" | "securestring" => at = label.end,
                 _ => return None,

@@ -60,6 +60,8 @@ const COMMANDS: &[SecretOption] = &[
     SecretOption { programs: &["keyvault"], options: &["--value"], form: OptionForm::Next },
     SecretOption { programs: &["NickServ", "nickserv"], options: &["IDENTIFY", "identify"], form: OptionForm::Next },
     SecretOption { programs: &["lftp", "ab"], options: &["-u", "-A"], form: OptionForm::Login },
+    SecretOption { programs: &["wandb", "snyk", "mc"], options: &["login", "auth", "alias"], form: OptionForm::Last },
+    SecretOption { programs: &["codecov"], options: &["-t"], form: OptionForm::Next },
     SecretOption { programs: &["rabbitmqctl"], options: &["change_password", "add_user"], form: OptionForm::Last },
     SecretOption { programs: &["net"], options: &["user", "use"], form: OptionForm::Last },
     SecretOption { programs: &["smbclient", "smbmap", "rpcclient"], options: &["-U"], form: OptionForm::Login },
@@ -76,12 +78,14 @@ pub(super) fn find_in_command(
     name: &Range<usize>,
     found: &mut Vec<SecretRange<'_>>,
 ) -> bool {
-    if !is_blank(text.byte(name.end)) {
+    let is_listed = is_quote(text.byte(name.end)) && text.byte(name.end + 1) == b',';
+    if !is_blank(text.byte(name.end)) && !is_listed {
         return false;
     }
+    let arguments = name.end + usize::from(is_listed);
     let is_user = matches!(program, "u" | "U" | "user" | "username");
     if is_user && text.byte(name.start.wrapping_sub(1)) == b'-' {
-        found.extend(find_behind_user(text, name.end));
+        found.extend(find_behind_user(text, arguments));
         return false;
     }
     if !may_be_program(program) {
@@ -93,9 +97,9 @@ pub(super) fn find_in_command(
         .filter(|row| row.programs.contains(&program));
     for row in rows {
         if row.form == OptionForm::Piped {
-            found.extend(find_before_pipe(text, name.end, row.options));
+            found.extend(find_before_pipe(text, arguments, row.options));
         } else {
-            find_behind_options(text, name.end, row, found);
+            find_behind_options(text, arguments, row, found);
         }
     }
     found.len() > before
@@ -123,6 +127,7 @@ fn may_be_program(name: &str) -> bool {
             | b'v'
             | b'p'
             | b'k'
+            | b'w'
             | b'n'
             | b'N'
             | b'a'
@@ -141,7 +146,7 @@ fn find_behind_options(
     let (mut is_given, mut last_argument) = (false, None);
     let mut at = from;
     while at < last {
-        at = skip_blanks(text, at);
+        at = skip_separators(text, at);
         let argument = read_argument(text, at);
         let Some((value, end)) = argument else { break };
         at = end;
@@ -202,9 +207,9 @@ fn find_behind_options(
 
 /// The password of a user, whatever the program: `-u NAME -p SECRET`.
 fn find_behind_user(text: &PlainText<'_>, from: usize) -> Option<SecretRange<'static>> {
-    let (_, end) = read_argument(text, skip_blanks(text, from))?;
-    let (option, end) = read_argument(text, skip_blanks(text, end))?;
-    let (value, _) = read_argument(text, skip_blanks(text, end))?;
+    let (_, end) = read_argument(text, skip_separators(text, from))?;
+    let (option, end) = read_argument(text, skip_separators(text, end))?;
+    let (value, _) = read_argument(text, skip_separators(text, end))?;
     (text.text(option) == "-p")
         .then(|| as_secret(text, value))
         .flatten()
@@ -216,9 +221,9 @@ fn find_before_pipe(
     from: usize,
     readers: &[&str],
 ) -> Option<SecretRange<'static>> {
-    let (mut value, mut end) = read_argument(text, skip_blanks(text, from))?;
+    let (mut value, mut end) = read_argument(text, skip_separators(text, from))?;
     while text.byte(value.start) == b'-' || text.byte(value.start) == b'%' {
-        (value, end) = read_argument(text, skip_blanks(text, end))?;
+        (value, end) = read_argument(text, skip_separators(text, end))?;
     }
     let line = text.bytes()[end..].iter().take(ARGUMENTS_BYTES_MAX);
     let line = text.text(end..end + line.take_while(|byte| **byte != b'\n').count());
@@ -246,6 +251,17 @@ fn as_secret(text: &PlainText<'_>, range: Range<usize>) -> Option<SecretRange<'s
         name: "command-password",
         range,
     })
+}
+
+/// Behind what parts two arguments: blanks, and a comma in a list of strings.
+fn skip_separators(text: &PlainText<'_>, at: usize) -> usize {
+    let at = skip_blanks(text, at);
+    let is_comma = text.byte(at) == b',' && is_quote(text.byte(skip_blanks(text, at + 1)));
+    if is_comma {
+        skip_blanks(text, at + 1)
+    } else {
+        at
+    }
 }
 
 /// The argument that begins there, without its quotation marks, and where it

@@ -36,6 +36,7 @@ const FORMS: &[FormRow] = &[
     ("authress-key", "sc_{an:5-30}.{an:4-6}.{url:30+}"),
     ("aws-access-key", "AKIA{up:16}"),
     ("aws-access-key", "AKIA{up:16}:{b64:40}"),
+    ("aws-access-key", "AKIA{up:16},{b64:40}"),
     ("aws-access-key", "ASIA{up:16}"),
     ("aws-access-key", "ABIA{up:16}"),
     ("aws-access-key", "ACCA{up:16}"),

@@ -234,7 +234,8 @@ const PLAIN_TOKENS: [&str; 22] = [
     "unexpected",
 ];
 /// What stands behind such a word and changes nothing.
-const SURROUNDINGS: [&str; 24] = [
+const SURROUNDINGS: [&str; 25] = [
+    "ident",
     "prod",
     "production",
     "test",
@@ -408,6 +409,8 @@ fn rate_word(word: &str, before: &[String], name: &str) -> NameRating {
         return NameRating::Password;
     }
     match (word, qualifier) {
+        ("session", Some(_)) if is_constant(name) => return NameRating::Maybe,
+        ("secret" | "token", Some("hashed")) => return NameRating::Plain,
         // `pass: 14` counts tests.
         ("pass", None) => return NameRating::Secret,
         // `ConvertTo-SecureString`
@@ -424,6 +427,7 @@ fn rate_word(word: &str, before: &[String], name: &str) -> NameRating {
         ("key" | "keys", Some(_)) => return NameRating::Maybe,
         ("signature", Some("amz" | "goog"))
         | ("team", Some("honeycomb"))
+        | ("login", Some("sonar" | "dsonar"))
         | ("seed", Some("totp" | "otp" | "mfa" | "wallet" | "master"))
         | ("phrase", Some("seed" | "recovery" | "backup" | "pass"))
         | ("code" | "codes", Some("recovery" | "backup" | "mfa")) => return NameRating::Secret,
@@ -459,7 +463,7 @@ pub(super) fn is_constant(name: &str) -> bool {
 /// Whether one of the words above may be in a name: most names have none, and
 /// are not looked at any further.
 fn may_be_secret(name: &str) -> bool {
-    const PARTS: [&str; 25] = [
+    const PARTS: [&str; 27] = [
         "pass",
         "pw",
         "psk",
@@ -482,6 +486,8 @@ fn may_be_secret(name: &str) -> bool {
         "mnemonic",
         "honeycomb",
         "seed",
+        "session",
+        "sonar",
         "phrase",
         "recovery",
         "backup",
@@ -495,7 +501,9 @@ fn may_be_secret(name: &str) -> bool {
     };
     let mut begins = (0..name.len()).filter(|at| begins_part(name[*at]));
     begins.any(|at| {
-        PARTS.iter().any(|part| {
+        let first = name[at] | 0x20;
+        let mut parts = PARTS.iter().filter(|part| part.as_bytes()[0] == first);
+        parts.any(|part| {
             let there = name.get(at..at + part.len());
             there.is_some_and(|there| there.eq_ignore_ascii_case(part.as_bytes()))
         })

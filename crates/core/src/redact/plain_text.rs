@@ -269,10 +269,25 @@ fn read_percent(bytes: &[u8], at: usize) -> Option<Escape> {
     {
         return Some(colour);
     }
-    Some(Escape {
+    let escape = Escape {
         byte: to_ascii(code),
         end: behind + 2,
-    })
+    };
+    Some(read_encoded_backslashes(bytes, at).unwrap_or(escape))
+}
+
+/// `%5C%22` and `%5Cn`: an escape of JSON in what was encoded.
+fn read_encoded_backslashes(bytes: &[u8], at: usize) -> Option<Escape> {
+    let mut rest = bytes.get(at..)?.strip_prefix(b"%5C")?;
+    while let Some(behind) = rest.strip_prefix(b"%5C") {
+        rest = behind;
+    }
+    let escapes: [(&[u8], u8); 4] = [(b"%22", b'"'), (b"%27", b'\''), (b"n", b'\n'), (b"t", b' ')];
+    let (spelled, byte) = escapes
+        .iter()
+        .find(|(spelled, _)| rest.starts_with(spelled))?;
+    let end = bytes.len() - rest.len() + spelled.len();
+    Some(Escape { byte: *byte, end })
 }
 
 /// Where a `%5b` ends, and a `%255b`. It looks at a few bytes and calls nothing that

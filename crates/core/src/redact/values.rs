@@ -34,7 +34,7 @@ const SUFFIX_BYTES: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const KEY_BEGINS: [&str; 6] = ["live", "test", "prod", "key", "sk", "pk"];
 
 /// What only holds the place of a secret, wherever it stands in a value. All in lower case.
-const PLACEHOLDERS: [&str; 20] = [
+const PLACEHOLDERS: [&str; 21] = [
     "example",
     "xxxx",
     "your_",
@@ -55,6 +55,7 @@ const PLACEHOLDERS: [&str; 20] = [
     "...",
     "****",
     "insert_",
+    "0123456789",
 ];
 /// Beginnings of what is no secret: files, pictures, addresses of resources.
 const PLAIN_BEGINS: [&str; 20] = [
@@ -339,8 +340,15 @@ fn is_chosen(value: &str, form: ValueForm) -> bool {
         let word = word.as_str();
         DESCRIBING.contains(&word) || (digits < 2 && OF_SENTENCES.contains(&word))
     };
-    let is_described = words.clone().any(|word| is_foreign(&word)) || names_a_secret(value);
-    if is_described || (is_compound && !value.bytes().all(is_part)) {
+    // `MY_SECRET_PASS_42` is no name of a variable: those end with one digit at most.
+    let mut parts = value.split(['-', '_', '.']);
+    let is_title = |part: &str| !part.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_numbered = is_compound && ends_with_number(value) && parts.all(is_title);
+    let is_described =
+        words.clone().any(|word| is_foreign(&word)) || (names_a_secret(value) && !is_numbered);
+    // `finished-12`
+    let is_one = is_compound && words.clone().count() < 2 && digits < 3;
+    if is_described || is_one || (is_compound && !value.bytes().all(is_part)) {
         return false;
     }
     // `GoldenGate7#`
@@ -353,8 +361,8 @@ fn is_chosen(value: &str, form: ValueForm) -> bool {
         || words.count() > 2 && capitals == 0 && !is_strict && !value.contains(['_', '.']);
     let least = match (is_compound, capitals, count(u8::is_ascii_lowercase)) {
         (false, _, _) => 1 + usize::from(is_strict),
-        // The names of constants and of objects end with numbers.
-        (true, _, 0) => 3,
+        // A name of an object in small letters ends with a number.
+        (true, _, 0) => 1,
         (true, 0, _) => 2,
         (true, _, _) => 1 + usize::from(is_strict),
     };
