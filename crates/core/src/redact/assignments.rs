@@ -166,6 +166,7 @@ fn find_beside_name(
 }
 
 /// Words before `pass` that make a password of it.
+#[rustfmt::skip]
 const OWNERS: [&[u8]; 8] = [
     b"db ", b"admin ", b"root ", b"login ", b"my ", b"smtp ", b"wifi ", b"ssh ",
 ];
@@ -230,28 +231,14 @@ fn find_spoken_login(
     name: &Range<usize>,
     spelled: &str,
 ) -> Option<SecretRange<'static>> {
+    #[rustfmt::skip]
     const NAMES: [&str; 7] = [
-        "login",
-        "log",
-        "logged",
-        "credentials",
-        "creds",
-        "sign",
-        "account",
+        "login", "log", "logged", "credentials", "creds", "sign", "account",
     ];
+    #[rustfmt::skip]
     const LINKS: [&str; 12] = [
-        "in ",
-        "with ",
-        "using ",
-        "as ",
-        "are ",
-        "is ",
-        "the ",
-        "credentials ",
-        "user ",
-        ": ",
-        "= ",
-        "=",
+        "in ", "with ", "using ", "as ", "are ", "is ", "the ", "credentials ", "user ", ": ",
+        "= ", "=",
     ];
     let begins = matches!(spelled.as_bytes()[0] | 0x20, b'l' | b'c' | b's' | b'a');
     if !begins || !NAMES.iter().any(|name| spelled.eq_ignore_ascii_case(name)) {
@@ -287,23 +274,11 @@ fn find_spoken_login(
 }
 
 /// Calls that take a password, or a key, behind something else.
+#[rustfmt::skip]
 const LOGIN_CALLS: [&str; 16] = [
-    "login",
-    "authenticate",
-    "auth",
-    "credential",
-    "credentials",
-    "credentials.basic",
-    "basicauth",
-    "basic_auth",
-    "getconnection",
-    "mysqli",
-    "pdo",
-    "ftp",
-    "jwt.sign",
-    "jwt.verify",
-    "jwt.encode",
-    "jwt.decode",
+    "login", "authenticate", "auth", "credential", "credentials", "credentials.basic",
+    "basicauth", "basic_auth", "getconnection", "mysqli", "pdo", "ftp", "jwt.sign", "jwt.verify",
+    "jwt.encode", "jwt.decode",
 ];
 
 /// Finds the password of a call that logs in: `login("ada", "…")`, `basic_auth(user, Some("…"))`.
@@ -999,6 +974,7 @@ impl NameBesideValue<'_> {
 }
 
 /// Words between the name of a secret and the secret, in sentences.
+#[rustfmt::skip]
 const LINKS: [&str; 21] = [
     "is: ", "is ", "was ", "to ", "has ", "been ", "be ", "should ", "will ", "now ", "set ",
     "changed ", "reset ", "= ", "0 ", "5 ", "7 ", "ist ", "lautet ", "est ", "es ",
