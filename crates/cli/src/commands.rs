@@ -6,13 +6,14 @@ mod add;
 mod attach;
 mod completions;
 mod decide;
-mod done;
 mod files;
+mod find;
 mod gate;
 pub(crate) mod hook;
 mod inbox;
 mod init;
 mod issue;
+mod item_state;
 mod journal;
 mod land;
 mod learn;
@@ -28,13 +29,11 @@ mod recall;
 mod recent;
 mod record;
 mod recover;
-mod reopen;
 mod report;
 mod resume;
 mod run;
 mod session;
 mod show;
-mod skip;
 mod status;
 mod stop;
 mod store;
@@ -98,10 +97,11 @@ commands! {
         Add(add::AddArgs),
         List(list::ListArgs),
         Show(show::ShowArgs),
+        Find(find::FindArgs),
         Next(next::NextArgs),
-        Done(done::DoneArgs),
-        Skip(skip::SkipArgs),
-        Reopen(reopen::ReopenArgs),
+        Done(item_state::DoneArgs),
+        Skip(item_state::SkipArgs),
+        Reopen(item_state::ReopenArgs),
         Plan(plan::PlanArgs),
         Issue(issue::IssueArgs),
     }
@@ -207,6 +207,7 @@ mod tests {
             "status --watch",
             "list",
             "list --ready --in demo",
+            "find some words",
             "show x",
             "transcript x -f",
             "tail",

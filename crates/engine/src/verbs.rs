@@ -11,6 +11,7 @@ pub mod costs;
 pub mod detach;
 pub mod doctor;
 pub mod files;
+pub mod find;
 pub mod gate;
 pub mod history;
 pub mod hook;

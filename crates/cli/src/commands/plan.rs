@@ -334,7 +334,7 @@ impl TypedCommand for PlanArgs {
     }
 }
 
-fn print_outcome(outcome: &ControlOutcome, call: &mut Invocation<'_>) -> CommandExit {
+pub(super) fn print_outcome(outcome: &ControlOutcome, call: &mut Invocation<'_>) -> CommandExit {
     call.print(outcome, |outcome, _, output| show_outcome(outcome, output));
     CommandExit::Done
 }

@@ -246,6 +246,45 @@ fn a_format_that_takes_no_item_says_so_by_its_name() {
 }
 
 #[test]
+fn items_of_all_runs_and_memories_are_found_by_their_words() {
+    let scratch = project().with_fixed_clock();
+    scratch.write("prd.json", PRD);
+    done(&scratch.piton(&[&["run", "prd.json"], &RUN[1..]].concat()));
+    let prompt = ["--prompt", "Beside the LOGIN of the shop."];
+    done(&scratch.piton(&["add", "Write hello"]));
+    done(&scratch.piton(&[&["add", "Translate hello"], &prompt[..]].concat()));
+    done(&scratch.piton(&["add", "Wire the login"]));
+    done(&scratch.piton(&["done", "write-hello"]));
+    done(&scratch.piton(&["learn", "add", "The login needs port 5433 open"]));
+    insta::assert_snapshot!(scratch.shows(&["find", "login"]), @r"
+    list:wire-the-login: Wire the login (ready)
+    list:translate-hello: Translate hello (ready)
+    learning-0001  The login needs port 5433 open (learning)
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["find", "HELLO", "write"]), @r"
+    list:write-hello: Write hello (done)
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["find", "zebra"]), @r"
+    nothing here has these words
+    [exit 0]
+    ");
+    let found = scratch.json(&["find", "a"]);
+    let items = found["items"].as_array().expect("a list");
+    let typed = items
+        .iter()
+        .map(|item| item["item"].as_str().expect("a name"));
+    let typed: Vec<&str> = typed.collect();
+    assert!(typed.contains(&"prd:a"), "{typed:?}");
+    for item in typed {
+        done(&scratch.piton(&["show", item]));
+    }
+    let memory = &scratch.json(&["find", "login"])["memories"][0]["id"];
+    done(&scratch.piton(&["learn", "show", memory.as_str().expect("an id")]));
+}
+
+#[test]
 fn what_was_acknowledged_is_there_wherever_the_next_one_dies() {
     let scratch = project();
     done(&scratch.piton(&["add", "first"]));
