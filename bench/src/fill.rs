@@ -225,6 +225,7 @@ fn item(node: Node, place: TreePosition, id: &str, prompt: Option<&str>) -> Plan
         past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
+        tags: piton_core::plan::ItemTags::default(),
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::ItemTurn::default(),
         scope: piton_core::scope::FileScope::default(),

@@ -160,6 +160,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
+        tags: piton_core::plan::ItemTags::default(),
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: ItemTurn::default(),
         scope: piton_core::scope::FileScope::default(),

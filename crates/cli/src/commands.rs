@@ -13,6 +13,7 @@ pub(crate) mod hook;
 mod inbox;
 mod init;
 mod issue;
+mod item_edit;
 mod item_state;
 mod journal;
 mod land;
@@ -98,8 +99,12 @@ commands! {
         List(list::ListArgs),
         Show(show::ShowArgs),
         Find(find::FindArgs),
+        Edit(item_edit::EditArgs),
         Next(next::NextArgs),
+        Dep(item_edit::DepArgs),
         Done(item_state::DoneArgs),
+        Take(item_edit::TakeArgs),
+        Release(item_edit::ReleaseArgs),
         Skip(item_state::SkipArgs),
         Reopen(item_state::ReopenArgs),
         Plan(plan::PlanArgs),
@@ -301,6 +306,11 @@ mod tests {
             "learn retire x",
             "add title",
             "add title --in demo --after x",
+            "edit x --title y",
+            "dep add x y",
+            "dep remove x y",
+            "take x --for 2h",
+            "release x",
             "done x",
             "skip x",
             "reopen x",

@@ -9,6 +9,7 @@ use crate::gate::Gate;
 use crate::id::Node;
 use crate::item::state::ItemState;
 use crate::native::Native;
+use crate::plan::ItemTags;
 use crate::plan::planned_item::PlannedItem;
 use crate::policy::Policy;
 use crate::request::{RequestAnswer, WorkRequest};
@@ -108,6 +109,21 @@ pub enum Edit {
         node: Node,
         /// Which, by its name in the plan.
         repository: Option<String>,
+    },
+    /// An item is to be sorted otherwise.
+    SetTags {
+        /// The item.
+        node: Node,
+        /// By what.
+        tags: ItemTags,
+    },
+    /// The person who types it works on an item for a time, or does no more. No file can
+    /// bring that about.
+    Take {
+        /// The item.
+        node: Node,
+        /// For how long, in seconds; none to give it back.
+        for_s: Option<u64>,
     },
     /// An item with all that lies below it stands in the file no more, or again.
     SetPresent {
@@ -219,6 +235,8 @@ impl Edit {
             Self::SetClaims { .. } => "claims",
             Self::SetScope { .. } => "files",
             Self::SetRepository { .. } => "repository",
+            Self::SetTags { .. } => "labels and priority",
+            Self::Take { .. } => "hold",
             Self::SetPresent { present: true, .. } => "return",
             Self::SetPresent { .. } => "removal",
             Self::Insert { .. } => "addition",
@@ -246,6 +264,8 @@ impl Edit {
             | Self::SetClaims { node, .. }
             | Self::SetScope { node, .. }
             | Self::SetRepository { node, .. }
+            | Self::SetTags { node, .. }
+            | Self::Take { node, .. }
             | Self::SetPresent { node, .. } => Some(node),
             Self::Insert { items, .. } => items.first().map(|item| &item.node),
             Self::Order { parent, .. } => parent.as_ref(),
@@ -286,6 +306,12 @@ impl fmt::Display for Edit {
                 repository: Some(name),
             } => write!(f, "`{node}` belongs to the repository `{name}`"),
             Self::SetRepository { node, .. } => write!(f, "`{node}` belongs to no repository"),
+            Self::SetTags { node, .. } => write!(f, "other labels or priority of `{node}`"),
+            Self::Take {
+                node,
+                for_s: Some(_),
+            } => write!(f, "`{node}` is to be taken"),
+            Self::Take { node, .. } => write!(f, "`{node}` is to be given back"),
             Self::SetPresent {
                 node,
                 present: false,

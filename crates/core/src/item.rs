@@ -1,5 +1,6 @@
 //! An item: a thing to get done. Items form a tree and a graph.
 
+mod hold;
 pub(crate) mod state;
 
 use jiff::Timestamp;
@@ -17,7 +18,7 @@ use crate::iteration_hook::IterationHookRun;
 use crate::lane::{LaneConversation, LaneHold, UnitRow};
 use crate::merge::{MergeReturn, MergeRow, MergeState};
 use crate::native::Native;
-use crate::plan::ItemTurn;
+use crate::plan::{ItemTags, ItemTurn};
 use crate::pull_request::PullRequestRow;
 use crate::recover::FollowedRecovery;
 use crate::review::ReviewRow;
@@ -28,6 +29,7 @@ use crate::weakening::ProofChange;
 
 pub(crate) use crate::amount::is_zero;
 pub use crate::evidence::Evidence;
+pub use hold::ItemHold;
 pub use state::{ItemState, Stage};
 
 /// How many commits of an item's work are known.
@@ -108,6 +110,9 @@ pub struct ItemPlan {
     /// When it was added to a plan that was under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injected: Option<Timestamp>,
+    /// What people sort it by.
+    #[serde(default, skip_serializing_if = "ItemTags::is_default")]
+    pub tags: ItemTags,
 }
 
 /// How often an item was tried, and how the next attempt begins.
@@ -168,6 +173,9 @@ pub struct ItemPeople {
     /// Whether a person said that it begins without work that is on another branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_merge: bool,
+    /// The person who works on it, outside of piton.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Box<ItemHold>>,
 }
 
 /// What was done on an item, where, and what it used.
@@ -507,6 +515,21 @@ pub fn millis_between(from: Timestamp, to: Timestamp) -> u64 {
 
 /// What it waits for.
 impl ItemRow {
+    /// The person who works on it at this time, outside of piton.
+    #[must_use]
+    pub fn hold_at(&self, now: Timestamp) -> Option<&ItemHold> {
+        let hold = self.people.taken.as_deref();
+        hold.filter(|hold| hold.holds_at(now) && !self.state.is_finished())
+    }
+
+    /// Not before this time may it be started; none where that time has come.
+    #[must_use]
+    pub fn not_before(&self, now: Timestamp) -> Option<Timestamp> {
+        let until = self.tries.until.filter(|until| *until > now);
+        let held = self.hold_at(now).map(|hold| hold.until);
+        until.into_iter().chain(held).max()
+    }
+
     /// Whether it waits before it begins, or will: what its plan has it wait for is
     /// not over, and it has not begun. What lies below it is pending meanwhile.
     #[must_use]

@@ -3,7 +3,7 @@
 //! The body of an event is the exact text that was stored; it is hashed as it
 //! is, so that nothing has to be written the same way twice to be verified.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -13,15 +13,13 @@ use crate::event::{Event, EventText};
 use crate::id::{CommandId, EventId, StreamId, WriterId};
 use crate::redact::Redactor;
 
+pub use crate::clock::CLOCK_JUMP;
+
 /// A SHA-256.
 pub type Hash = [u8; 32];
 
 /// The hash that the first event of a stream follows.
 pub const GENESIS: Hash = [0; 32];
-
-/// Two times that differ by more than this are not of the same clock: it jumped in
-/// between.
-pub const CLOCK_JUMP: SignedDuration = SignedDuration::from_hours(1);
 
 /// An event that a decision asks to be stored, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -316,7 +314,7 @@ mod tests {
     use crate::id::{AttemptId, Node, RunId, TreePosition};
     use crate::item::ItemState;
     use crate::native::Native;
-    use crate::plan::{ImportedItemHistory, PlannedItem};
+    use crate::plan::{ImportedItemHistory, ItemTags, PlannedItem};
     use uuid::Uuid;
 
     fn decode_text(kind: &str, body: &str) -> Event {
@@ -514,6 +512,7 @@ mod tests {
                 past: ImportedItemHistory::default(),
                 piece_of: None,
                 injected: None,
+                tags: ItemTags::default(),
                 claims: crate::evidence::ClaimOverrides::default(),
                 turn: crate::plan::ItemTurn::default(),
                 scope: crate::scope::FileScope::default(),

@@ -44,6 +44,7 @@ pub mod call;
 pub mod checkout;
 pub mod claim;
 pub mod classify;
+mod clock;
 pub mod command;
 pub mod confidence;
 pub mod contradiction;

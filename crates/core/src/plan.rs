@@ -2,6 +2,7 @@
 
 mod order;
 pub(crate) mod planned_item;
+mod tags;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::run::state::Pause;
 
 pub use order::{ItemTurn, Order};
 pub use planned_item::{ImportedItemHistory, PlannedItem};
+pub use tags::ItemTags;
 
 /// What a taken-over run went through before piton saw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

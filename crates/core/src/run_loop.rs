@@ -933,15 +933,13 @@ impl RunLoop {
         attempt: AttemptId,
     ) -> Vec<Effect> {
         let node = item.node.clone();
-        let waits = item.tries.until.is_some_and(|until| until > now);
-        if !waits && !self.is_in_lane(item) {
+        if let Some(until) = item.not_before(now) {
+            return self.idle_until(now, Some(until));
+        }
+        if !self.is_in_lane(item) {
             return self.start_lane(&node);
         }
         if item.state == ItemState::Waiting {
-            let wait = item.tries.until.filter(|until| *until > now);
-            if let Some(until) = wait {
-                return self.idle_until(now, Some(until));
-            }
             return self.start_agent(item, role_of_stage(item.stage), attempt);
         }
         let (run, token) = (row.id, self.token);

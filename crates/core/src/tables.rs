@@ -474,23 +474,20 @@ impl Tables {
     ) -> Option<&ItemRow> {
         let items = self.items_at_places(run, &self.actionable);
         let items = items.filter(|item| is_free(item));
-        let mut least: Option<&ItemRow> = None;
+        let mut least: Option<(Timestamp, &ItemRow)> = None;
         for item in items {
-            let Some(until) = item.tries.until.filter(|until| *until > now) else {
+            let Some(until) = item.not_before(now) else {
                 return Some(item);
             };
             // Every other item would meet the same service.
-            if item.tries.put_off > 0 {
+            if item.tries.put_off > 0 && item.hold_at(now).is_none() {
                 return Some(item);
             }
-            if least
-                .and_then(|other| other.tries.until)
-                .is_none_or(|other| until < other)
-            {
-                least = Some(item);
+            if least.is_none_or(|(other, _)| until < other) {
+                least = Some((until, item));
             }
         }
-        least
+        least.map(|(_, item)| item)
     }
 
     /// The node that a run's pointer names: the one that its state is about,

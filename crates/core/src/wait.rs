@@ -54,7 +54,7 @@ impl fmt::Display for Wait {
 }
 
 /// A time to the minute, or to the second where it has some.
-fn format_minute(time: Timestamp) -> String {
+pub(crate) fn format_minute(time: Timestamp) -> String {
     let form = match time.as_second() % 60 {
         0 => "%Y-%m-%dT%H:%MZ",
         _ => "%Y-%m-%dT%H:%M:%SZ",

@@ -19,6 +19,7 @@ pub mod import;
 pub mod inbox;
 pub mod init;
 pub mod issue;
+pub mod item_edit;
 pub mod item_view;
 pub mod items;
 pub mod journal;

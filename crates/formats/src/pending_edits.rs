@@ -141,7 +141,9 @@ fn item_with_edit(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
         Edit::SetScope { scope, .. } => row.plan.scope.clone_from(scope),
         Edit::SetRepository { repository, .. } => row.plan.repository.clone_from(repository),
         Edit::SetNative { native, .. } => row.plan.native.clone_from(native),
+        Edit::SetTags { tags, .. } => row.plan.tags.clone_from(tags),
         Edit::SetPresent { .. }
+        | Edit::Take { .. }
         | Edit::Insert { .. }
         | Edit::Order { .. }
         | Edit::SetPolicy(_)

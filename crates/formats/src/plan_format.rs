@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use piton_core::native::Native;
-use piton_core::plan::{Plan, PlannedItem};
+use piton_core::plan::{ItemTags, Plan, PlannedItem};
 use piton_core::review::AgentReview;
 use piton_core::{Edit, ItemRow, Node, RunId, RunRow, Tables};
 use serde::{Serialize, Serializer};
@@ -512,17 +512,65 @@ pub struct NewItem {
     pub check: Option<String>,
     /// The items that it waits for.
     pub after: Vec<Node>,
+    /// What it is sorted by.
+    pub tags: ItemTags,
 }
 
 impl NewItem {
     /// What its agent is told: the title, then the rest.
     #[must_use]
     pub fn words(&self) -> String {
-        match &self.prompt {
-            Some(rest) => format!("{}\n\n{rest}", self.title),
-            None => self.title.clone(),
-        }
+        join_title(&self.title, self.prompt.as_deref())
     }
+}
+
+/// What an agent is told: the title, then the rest.
+pub(crate) fn join_title(title: &str, rest: Option<&str>) -> String {
+    match rest {
+        Some(rest) => format!("{title}\n\n{rest}"),
+        None => title.to_owned(),
+    }
+}
+
+/// The title and the rest in what an agent is told.
+pub(crate) fn split_title(words: &str) -> (&str, Option<&str>) {
+    match words.split_once("\n\n") {
+        Some((title, rest)) => (title, Some(rest)),
+        None => (words, None),
+    }
+}
+
+/// What is to be different of an item that is edited by command. What is not named stays
+/// as it is; what is named with nothing goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemPatch {
+    /// What it is about, in one line.
+    pub title: Option<String>,
+    /// All else that its agent has to know.
+    pub prompt: Option<Option<String>>,
+    /// The shell command that must succeed.
+    pub check: Option<Option<String>>,
+    /// Which comes first.
+    pub priority: Option<Option<u32>>,
+    /// All of its labels.
+    pub labels: Option<Vec<String>>,
+    /// The items that it waits for.
+    pub depends_on: Option<Vec<Node>>,
+}
+
+/// The edits that change an item of a run that no file shows.
+pub type EditInJournal = fn(&Tables, &ItemRow, &ItemPatch) -> Vec<Edit>;
+
+/// The text of a file with an item changed, and no other change; why it cannot be.
+pub type EditInFile = fn(&str, &ItemRow, &ItemPatch) -> Result<String, String>;
+
+/// How an item of a plan is edited by command.
+#[derive(Clone, Copy)]
+pub enum ItemEditing {
+    /// In the journal alone.
+    Journal(EditInJournal),
+    /// In the file: the edits are those that a person would make there.
+    File(EditInFile),
 }
 
 /// The item as it is planned, given the text of the file; why it cannot be added.
@@ -657,6 +705,8 @@ pub struct PlanFormat {
     /// How an item is added by command, which the file then shows; none where the format
     /// has no way to.
     pub new_item: Option<ItemAddition>,
+    /// How an item is edited by command; none where the format has no way to.
+    pub edit_item: Option<ItemEditing>,
     /// Whether the check of an item is made of several places of the file, so
     /// that what was refused stays there.
     pub keeps_what_was_refused: bool,
@@ -717,6 +767,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     lines_of_items: |_| Vec::new(),
     issues: None,
     new_item: None,
+    edit_item: None,
     keeps_what_was_refused: false,
     list_beside: None,
     close_script: None,

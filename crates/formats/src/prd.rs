@@ -7,6 +7,7 @@
 //! list; [`render_run`] and [`collect_edits`] keep the file a face of its run.
 
 mod convert;
+mod edit_item;
 mod formats;
 mod layout;
 mod native_file;

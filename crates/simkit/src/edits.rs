@@ -3,7 +3,7 @@
 use piton_core::command::EditAuthor;
 use piton_core::gate::Gate;
 use piton_core::native::Native;
-use piton_core::plan::{ImportedItemHistory, PlannedItem};
+use piton_core::plan::{ImportedItemHistory, ItemTags, PlannedItem};
 use piton_core::{
     DecisionId, DecisionKind, Edit, ItemRow, ItemState, Node, RunState, TreePosition,
 };
@@ -123,6 +123,7 @@ pub fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> PlannedIte
         past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
+        tags: ItemTags::default(),
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::ItemTurn::default(),
         scope: piton_core::scope::FileScope::default(),

@@ -19,7 +19,7 @@ use piton_core::classify::FailureCategory;
 use piton_core::iteration_hook::IterationHook;
 
 use piton_core::journal::{EventStamp, GENESIS, HashForm, Record, RecordBody};
-use piton_core::plan::{ImportedRunHistory, Order, Plan, PlannedItem};
+use piton_core::plan::{ImportedRunHistory, ItemTags, Order, Plan, PlannedItem};
 use piton_core::policy::{Limits, OnDependencyFailure, Policy, Repositories, RetryPolicy};
 use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
@@ -1086,6 +1086,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
             past: piton_core::plan::ImportedItemHistory::default(),
             piece_of: None,
             injected: None,
+            tags: ItemTags::default(),
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::ItemTurn::default(),
             scope: FileScope::default(),

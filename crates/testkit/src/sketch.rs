@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use piton_core::checkout::Checkout;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::id::{DecisionId, Node, RunId, TreePosition};
-use piton_core::plan::{ImportedItemHistory, Plan, PlannedItem};
+use piton_core::plan::{ImportedItemHistory, ItemTags, Plan, PlannedItem};
 use piton_core::policy::Policy;
 use piton_core::{Actor, CallerFacts, Command, HolderLiveness, ItemState};
 use uuid::Uuid;
@@ -86,6 +86,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             past: ImportedItemHistory::default(),
             piece_of: None,
             injected: None,
+            tags: ItemTags::default(),
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::ItemTurn::default(),
             scope: piton_core::scope::FileScope::default(),

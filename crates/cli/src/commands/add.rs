@@ -29,11 +29,17 @@ pub(crate) struct AddArgs {
     /// The plan: the name of its run, or its path [default: the list of this project]
     #[arg(long = "in", value_name = "PLAN")]
     plan: Option<String>,
+    /// A word to list it by (can be repeated)
+    #[arg(long = "label", value_name = "LABEL", action = ArgAction::Append)]
+    labels: Vec<String>,
+    /// Which ready item comes first: the lowest number; items without one come last
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    priority: Option<u32>,
 }
 
 impl TypedCommand for AddArgs {
     const ABOUT: &'static str = "Add an item to a plan, or to the list of this project";
-    const AFTER_HELP: &'static str = "The list of this project needs no file; `piton run` works through it. With --in, the file of\nthe plan shows the item. A runner that is at work takes the item in.\n\nExamples:\n  piton add 'Write hello' --check 'test -f hello'\n  piton add 'Translate hello' --after write-hello\n  git log -5 | piton add 'Write the release notes' --prompt -\n  piton add 'Filter the list' --in prd.json --json | jq -r .node";
+    const AFTER_HELP: &'static str = "The list of this project needs no file; `piton run` works through it. With --in, the file of\nthe plan shows the item. A runner that is at work takes the item in.\n\nExamples:\n  piton add 'Write hello' --check 'test -f hello'\n  piton add 'Translate hello' --after write-hello\n  piton add 'Fix the login' --label bug --label ui --priority 1\n  git log -5 | piton add 'Write the release notes' --prompt -\n  piton add 'Filter the list' --in prd.json --json | jq -r .node";
 
     fn permission(&self) -> Permission {
         Permission::new("piton add", CommandAccess::Person).for_path(self.plan.as_ref())
@@ -51,6 +57,8 @@ impl TypedCommand for AddArgs {
             check: self.check,
             after: self.after,
             plan: self.plan,
+            labels: self.labels,
+            priority: self.priority,
         };
         let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
         let added = items::add(world, &request, told)?;

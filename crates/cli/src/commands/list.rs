@@ -1,6 +1,6 @@
 //! `piton list`.
 
-use clap::Args as ClapArgs;
+use clap::{ArgAction, Args as ClapArgs};
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::verbs::items::{self, ItemFilter, ItemList};
 use piton_engine::{CommandExit, Failure, World};
@@ -17,6 +17,9 @@ pub(crate) struct ListArgs {
     /// List only items that are ready to start
     #[arg(long)]
     ready: bool,
+    /// List only items with this label (can be repeated)
+    #[arg(long = "label", value_name = "LABEL", action = ArgAction::Append)]
+    labels: Vec<String>,
     /// The plan: the name of its run, or its path [default: every unfinished run, and the list
     /// of this project]
     #[arg(long = "in", value_name = "PLAN")]
@@ -25,7 +28,7 @@ pub(crate) struct ListArgs {
 
 impl TypedCommand for ListArgs {
     const ABOUT: &'static str = "List items with their state";
-    const AFTER_HELP: &'static str = "Examples:\n  piton list\n  piton list --open --in prd.json\n  piton list --ready --json | jq -r '.items[].node'";
+    const AFTER_HELP: &'static str = "Examples:\n  piton list\n  piton list --open --in prd.json\n  piton list --label bug\n  piton list --ready --json | jq -r '.items[].node'";
 
     fn permission(&self) -> Permission {
         Permission::new("piton list", CommandAccess::Read)
@@ -37,7 +40,7 @@ impl TypedCommand for ListArgs {
             (false, true) => ItemFilter::Open,
             (false, false) => ItemFilter::All,
         };
-        let found = items::list(call.world, self.plan.as_deref(), filter)?;
+        let found = items::list(call.world, self.plan.as_deref(), filter, &self.labels)?;
         call.print(&found, show_items);
         Ok(CommandExit::Done)
     }

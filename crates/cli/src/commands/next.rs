@@ -147,6 +147,7 @@ fn describe_wait(world: &World, item: &ItemView) -> String {
         (ItemWaitKind::Dependency | ItemWaitKind::Files, Some(on)) => format!("for {on}"),
         (ItemWaitKind::Files, None) => "for files that others are about".to_owned(),
         (ItemWaitKind::Dependency, None) => "for what it is part of".to_owned(),
+        (ItemWaitKind::Taken, why) => why.unwrap_or_default(),
         (ItemWaitKind::Breakpoint, _) => "was done: a person is to look at it".to_owned(),
     };
     match &item.next.decision {

@@ -138,6 +138,7 @@ pub(crate) fn describe_cause(item: &AccountItem) -> String {
                 None => describe_retry_time(view),
             },
             ItemWaitKind::Breakpoint => "held at a breakpoint".to_owned(),
+            ItemWaitKind::Taken => waits.why.clone().unwrap_or_default(),
             ItemWaitKind::Person | ItemWaitKind::Dependency | ItemWaitKind::Files => {
                 "not reached".to_owned()
             }

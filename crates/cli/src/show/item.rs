@@ -99,7 +99,18 @@ fn item_notes(item: &ItemView, now: Timestamp) -> Vec<String> {
         more => notes.push(format!("tried again {more} times")),
     }
     let waits = item.next.waits.as_ref().map(|waits| waits.what);
-    if let Some(wait) = &item.next.wait
+    if !item.next.tags.labels.is_empty() {
+        notes.push(first_line(&item.next.tags.labels.join(", ")));
+    }
+    let priority = item.next.tags.priority;
+    notes.extend(priority.map(|priority| format!("priority {priority}")));
+    if let Some(ItemWait {
+        what: ItemWaitKind::Taken,
+        why: Some(why),
+    }) = &item.next.waits
+    {
+        notes.push(first_line(why));
+    } else if let Some(wait) = &item.next.wait
         && matches!(waits, Some(ItemWaitKind::Time | ItemWaitKind::Command))
     {
         notes.push(format!("waits {wait}"));

@@ -287,7 +287,9 @@ fn blocks_of_waiting(items: &[AccountItem], zone: &TimeZone) -> Vec<Block> {
         let item = &one.item;
         let waits = item.next.waits.as_ref();
         let who = match waits.map(|waits| waits.what) {
-            Some(ItemWaitKind::Person | ItemWaitKind::Breakpoint) => "a person",
+            Some(ItemWaitKind::Person | ItemWaitKind::Breakpoint | ItemWaitKind::Taken) => {
+                "a person"
+            }
             Some(ItemWaitKind::Command) => "a command",
             Some(ItemWaitKind::Dependency) => "other items",
             Some(ItemWaitKind::Files) => "files that another item changes",

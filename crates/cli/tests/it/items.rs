@@ -152,12 +152,19 @@ fn a_plan_that_is_called_list_is_not_taken_for_the_list() {
 #[test]
 fn an_agent_adds_nothing() {
     let scratch = project();
-    scratch.agent(&format!(
-        "{AGENT}\"$PITON\" add 'more for me' --check 'touch own' 2>refused; true\n"
-    ));
+    let tries = [
+        "add 'more for me' --check 'touch own'",
+        "edit first --check true",
+        "dep add first first",
+        "take first",
+        "release first",
+    ];
+    let tries = tries.map(|typed| format!("\"$PITON\" {typed} 2>>refused\n"));
+    scratch.agent(&format!("{AGENT}{}true\n", tries.concat()));
     done(&scratch.piton(&["add", "first"]));
     done(&scratch.piton(RUN));
-    assert!(scratch.read("refused").contains("agent.not_allowed"));
+    let refused = scratch.read("refused");
+    assert_eq!(refused.matches("agent.not_allowed").count(), 5, "{refused}");
     assert_eq!(nodes(&scratch, &[]), ["first"]);
 }
 
@@ -285,6 +292,186 @@ fn items_of_all_runs_and_memories_are_found_by_their_words() {
 }
 
 #[test]
+fn what_waits_for_what_is_changed_and_never_goes_round() {
+    let scratch = project().with_fixed_clock();
+    for title in ["first", "second"] {
+        done(&scratch.piton(&["add", title]));
+    }
+    insta::assert_snapshot!(scratch.shows(&["dep", "add", "first", "list:second"]), @r"
+    `first` waits for `second`
+    run `list` is new
+    hint: start it with `piton run list`
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["dep", "add", "second", "first"]), @r"
+    error: `second` is to wait for others: it would wait for `first`, which waits for it [item.state]
+    hint: see where its items stand with `piton status list`
+    [exit 1]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["dep", "remove", "second", "first"]), @r"
+    error: `second` does not wait for `first` [item.state]
+    hint: see what it waits for with `piton show second`
+    [exit 1]
+    ");
+    assert_eq!(nodes(&scratch, &["--ready"]), ["second"]);
+    done(&scratch.piton(&["dep", "remove", "first", "second"]));
+    done(&scratch.piton(&["dep", "add", "first", "second"]));
+    done(&scratch.piton(RUN));
+    assert_eq!(scratch.read("order"), "second\nfirst\n");
+    insta::assert_snapshot!(scratch.shows(&["dep", "add", "first", "second"]), @r"
+    error: `first` is done: it waits for nothing any more [item.state]
+    hint: open it again with `piton reopen first`
+    [exit 1]
+    ");
+}
+
+#[test]
+fn an_edit_holds_from_the_next_attempt_on() {
+    let scratch = project();
+    scratch.agent(&format!(
+        "{AGENT}[ -e go ] || {{ touch at-work; while [ ! -e go ]; do sleep 0.02; done; exit 1; }}\n"
+    ));
+    done(&scratch.piton(&["add", "first", "--prompt", "At length."]));
+    let running = Running::start(scratch.command(RUN));
+    scratch.until("it is worked on", || scratch.has("at-work"));
+    let edit = [
+        "edit",
+        "first",
+        "--title",
+        "The first",
+        "--check",
+        "test -e told",
+    ];
+    let said = scratch.piton(&edit);
+    done(&said);
+    assert!(said.err.contains("goes on with what it was started with"));
+    assert!(scratch.read("told").contains("first\n\nAt length."));
+    scratch.write("go", "");
+    done(&running.end());
+    done(&scratch.piton(&["reopen", "first"]));
+    done(&scratch.piton(RUN));
+    assert!(scratch.read("told").contains("The first\n\nAt length."));
+    let item = &scratch.json(&["list"])["items"][0];
+    assert_eq!(item["check"]["passed"], true, "{item}");
+    // Once more, it changes nothing.
+    assert_eq!(scratch.json(&edit)["changed"], false);
+}
+
+#[test]
+fn items_are_listed_by_label_and_worked_on_by_priority() {
+    let scratch = project();
+    done(&scratch.piton(&["add", "last", "--label", "ui", "--label", "db"]));
+    done(&scratch.piton(&["add", "second", "--priority", "2", "--label", "ui"]));
+    done(&scratch.piton(&["add", "third"]));
+    done(&scratch.piton(&["add", "first", "--priority", "1"]));
+    assert_eq!(nodes(&scratch, &["--label", "ui"]), ["second", "last"]);
+    let both = ["--label", "ui", "--label", "db"];
+    assert_eq!(nodes(&scratch, &both), ["last"]);
+    done(&scratch.piton(&["edit", "third", "--priority", "3", "--label", "db"]));
+    assert_eq!(nodes(&scratch, &["--label", "db"]), ["third", "last"]);
+    done(&scratch.piton(RUN));
+    assert_eq!(scratch.read("order"), "first\nsecond\nthird\nlast\n");
+}
+
+#[test]
+fn what_a_person_took_is_left_out_until_it_is_given_back() {
+    let scratch = project().with_fixed_clock();
+    for title in ["first", "second"] {
+        done(&scratch.piton(&["add", title]));
+    }
+    insta::assert_snapshot!(scratch.shows(&["take", "first", "--for", "45m"]), @r"
+    `first` is taken by Ada until 2026-01-15 09:45 UTC
+    run `list` is new
+    hint: start it with `piton run list`
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["status"]), @r"
+    list  new
+    [ ] first < - taken by Ada until 2026-01-15T09:45Z
+    [ ] second
+
+    0 of 2 items done, 0 agents started
+    Last activity: 0s ago
+    Run `list` has not been started
+    Next: piton run list
+    [exit 0]
+    ");
+    insta::assert_snapshot!(scratch.shows(&["next"]), @r"
+    list  new
+      ready    second
+      waits    first taken by Ada until 2026-01-15T09:45Z
+      Next: piton run list
+    [exit 0]
+    ");
+    assert_eq!(nodes(&scratch, &["--ready"]), ["second"]);
+    let mut other = scratch.command(&["take", "first"]);
+    let said = Said::of(
+        &other
+            .env("PITON_USER", "grace")
+            .output()
+            .expect("it starts"),
+    );
+    assert!(
+        said.err.contains("it is taken by Ada until"),
+        "{}",
+        said.err
+    );
+    scratch.piton(&[RUN, &["--once"]].concat());
+    assert_eq!(scratch.read("order"), "second\n");
+    insta::assert_snapshot!(scratch.shows(&["release", "first"]), @r"
+    `first` is given back
+    run `list` is paused
+    hint: go on with `piton run list`; the limit is counted anew
+    [exit 0]
+    ");
+    done(&scratch.piton(RUN));
+    assert_eq!(scratch.read("order"), "second\nfirst\n");
+}
+
+#[test]
+fn an_edit_of_a_plan_in_a_file_changes_the_file_by_that_alone() {
+    let list = "{\"features\": [\n  {\"id\": \"a\", \"description\": \"A\", \"passes\": false},\n  {\"id\": \"b\", \"description\": \"B\", \"passes\": false}\n], \"project\": \"p\"}\n";
+    let scratch = project();
+    scratch.write("prd.json", list);
+    let run = [&["run", "prd.json"], &RUN[1..]].concat();
+    scratch.piton(&[&run[..], &["--once"]].concat());
+    let state = tempfile::tempdir().expect("a folder for the state of a user");
+    let typed = |args: &[&str]| {
+        let mut command = scratch.command(args);
+        command
+            .env_remove("PITON_TEST_TRUST")
+            .env("XDG_STATE_HOME", state.path());
+        Said::of(&command.output().expect("piton starts"))
+    };
+    done(&typed(&["add", "Last", "--in", "prd.json"]));
+    let before = scratch.read("prd.json");
+    done(&typed(&[
+        "edit",
+        "b",
+        "--title",
+        "Better",
+        "--check",
+        "test -e order",
+    ]));
+    done(&typed(&["dep", "add", "b", "last"]));
+    let keys =
+        "\"passes\": false, \"verification\": [\"test -e order\"], \"may_depend_on\": [\"last\"]}";
+    let after = before
+        .replace("\"B\"", "\"Better\"")
+        .replacen("\"passes\": false}", keys, 1);
+    assert_eq!(scratch.read("prd.json"), after);
+    let said = typed(&["dep", "add", "last", "b"]);
+    assert!(said.err.contains("depend on each other"), "{}", said.err);
+    assert_eq!(scratch.read("prd.json"), after);
+    // What was typed is trusted, and nothing is asked about.
+    done(&typed(&run));
+    assert_eq!(scratch.read("order"), "a\nlast\nb\n");
+    assert!(scratch.read("told").contains("Better"));
+    let passed = after.replace("\"passes\": false", "\"passes\": true");
+    assert_eq!(scratch.read("prd.json"), passed);
+}
+
+#[test]
 fn what_was_acknowledged_is_there_wherever_the_next_one_dies() {
     let scratch = project();
     done(&scratch.piton(&["add", "first"]));
@@ -296,6 +483,33 @@ fn what_was_acknowledged_is_there_wherever_the_next_one_dies() {
         assert_eq!(known[0], "first", "{known:?}");
         // It is there once for each command that came to its commit.
         assert_eq!(known.len(), 1 + nth, "{known:?}");
+        if said.exit == 0 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn an_edit_that_dies_over_its_file_is_made_by_the_same_command() {
+    let scratch = project();
+    scratch.write("prd.json", PRD);
+    scratch.agent("cat >/dev/null; exit 1");
+    scratch.piton(&[&["run", "prd.json"], &RUN[1..]].concat());
+    for nth in 1.. {
+        let title = format!("Better {nth}");
+        let edit = ["edit", "a", "--title", &title];
+        let mut command = scratch.command(&edit);
+        let died = command.env("PITON_FAILPOINT", format!("commit.durable:{nth}"));
+        let said = Said::of(&died.output().expect("piton starts"));
+        done(&scratch.piton(&edit));
+        let text = scratch.read("prd.json");
+        assert_eq!(text, PRD.replace("\"A\"", &format!("{title:?}")));
+        let prompt = &scratch.json(&["show", "a"])["prompt"];
+        assert!(
+            prompt
+                .as_str()
+                .is_some_and(|prompt| prompt.contains(&title))
+        );
         if said.exit == 0 {
             break;
         }

@@ -1,7 +1,7 @@
 //! Each edit of a plan, by the rules of a person's commands.
 
 use super::advance::advance_after_hook;
-use super::by_hand::{fail_by_hand, set_dependencies, start_by_hand, wait_by_hand};
+use super::by_hand::{fail_by_hand, set_dependencies, start_by_hand, take_item, wait_by_hand};
 use super::changes::{
     EditRejection, EditSource, append_change, change_item, drop_dependencies, reject_edit,
 };
@@ -89,6 +89,10 @@ fn apply_edit(
         Edit::SetRepository { node, repository } => {
             set_repository(story, run, node, repository.as_ref())
         }
+        Edit::SetTags { node, tags } => {
+            change_item(story, run, node, ItemChange::Tags(tags.clone()))
+        }
+        Edit::Take { node, for_s } => take_item(story, run, by, node, *for_s),
         Edit::SetPresent {
             node,
             present: false,

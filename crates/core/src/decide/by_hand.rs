@@ -3,16 +3,21 @@
 //! An item that a person has in hand waits for that person. No runner starts it until
 //! a person retries it.
 
-use super::changes::{EditRejection, change_item, drop_dependencies, reject_edit};
+use jiff::SignedDuration;
+
+use super::changes::{
+    EditRejection, EditSource, append_change, change_item, drop_dependencies, reject_edit,
+};
 use super::dependencies::has_to_wait;
 use super::event_buffer::EventBuffer;
 use super::giving_up::{ask_about_broken_item, give_up_item};
 use super::reopening::reopen_ancestors;
 use crate::attempt::HumanNeeded;
+use crate::command::EditAuthor;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::ItemChange;
 use crate::id::{Node, RunId};
-use crate::item::{ItemRow, ItemState, Stage};
+use crate::item::{ItemHold, ItemRow, ItemState, Stage};
 use crate::merge::MergeRow;
 use crate::plan::Order;
 use crate::refusal::Refusal;
@@ -102,6 +107,55 @@ fn begin_by_hand(story: &mut EventBuffer<'_>, item: &ItemRow) -> Result<(), Edit
         }),
     }
     story.settle_decisions_of_node(run, node, Verb::Settled);
+    Ok(())
+}
+
+/// A person works on an item for so many seconds, or gives it back: no runner starts it
+/// meanwhile.
+pub(super) fn take_item(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    by: &EditSource<'_>,
+    node: &Node,
+    for_s: Option<u64>,
+) -> Result<(), EditRejection> {
+    let EditAuthor::Typed { .. } = by.word else {
+        return reject_edit("a file cannot take an item");
+    };
+    let row = story.require_item(run, node)?.clone();
+    let now = story.rows.now;
+    let hold = row.hold_at(now);
+    let Some(for_s) = for_s else {
+        if hold.is_none() {
+            return reject_edit("it is not taken");
+        }
+        append_change(story, run, node, ItemChange::Taken(None));
+        return Ok(());
+    };
+    let person = story.facts.actor.name().to_owned();
+    if let Some(hold) = hold.filter(|hold| hold.by != person) {
+        return reject_edit(format!("it is {hold}"));
+    }
+    if !row.is_leaf() {
+        return reject_edit("it holds other items: take one of those");
+    }
+    if row.is_under_way() || row.state == ItemState::Working {
+        return Err(Refusal::BeingWorkedOn(node.clone()).into());
+    }
+    if !matches!(row.state, ItemState::Pending | ItemState::Ready) {
+        return reject_edit(format!("it is {}, so that no runner starts it", row.state));
+    }
+    let length = SignedDuration::from_secs(i64::try_from(for_s).unwrap_or(i64::MAX));
+    let until = now.checked_add(length).ok().filter(|until| *until > now);
+    let Some(until) = until else {
+        return reject_edit("it cannot be taken for that time");
+    };
+    let hold = ItemHold {
+        by: person,
+        since: now,
+        until,
+    };
+    append_change(story, run, node, ItemChange::Taken(Some(hold)));
     Ok(())
 }
 

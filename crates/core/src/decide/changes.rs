@@ -64,6 +64,7 @@ pub(super) fn change_item(
             | ItemChange::Model(_)
             | ItemChange::Scope(_)
             | ItemChange::Wait(_)
+            | ItemChange::Tags(_)
     );
     if row.state.is_finished() && !undoes_nothing {
         return reject_edit(format!("it is {}", row.state));

@@ -75,6 +75,18 @@ pub(super) fn wrong_item_state(item: &ItemRow) -> Refusal {
     }
 }
 
+/// Refuses to begin anything on an item that a person works on.
+pub(super) fn check_not_taken(story: &EventBuffer<'_>, item: &ItemRow) -> Result<(), Refusal> {
+    match item.hold_at(story.rows.now) {
+        None => Ok(()),
+        Some(hold) => Err(Refusal::ItemState {
+            node: item.node.clone(),
+            state: item.state,
+            until: Some(hold.until),
+        }),
+    }
+}
+
 /// Refuses to begin anything on an item in lanes whose unit has no lane of this
 /// runner.
 pub(super) fn check_lane_held(

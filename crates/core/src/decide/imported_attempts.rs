@@ -9,7 +9,7 @@ use crate::evidence::ClaimOverrides;
 use crate::id::{Node, RunId, TreePosition};
 use crate::item::{Evidence, ItemRef, ItemState};
 use crate::name::{Space, free_name};
-use crate::plan::{ImportedItemHistory, Order, PlannedItem};
+use crate::plan::{ImportedItemHistory, ItemTags, Order, PlannedItem};
 use crate::policy::Policy;
 use crate::refusal::Refusal;
 
@@ -121,6 +121,7 @@ fn ensure_project_item(story: &mut EventBuffer<'_>, node: &Node, id: &str) {
             past: ImportedItemHistory::default(),
             piece_of: None,
             injected: None,
+            tags: ItemTags::default(),
             claims: ClaimOverrides::default(),
             turn: crate::plan::ItemTurn::default(),
             scope: crate::scope::FileScope::default(),

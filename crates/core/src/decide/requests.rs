@@ -12,7 +12,7 @@ use crate::event::DecisionEvent;
 use crate::evidence::ClaimOverrides;
 use crate::id::{DecisionId, Node, RunId, TreePosition};
 use crate::item::{ItemRow, ItemState};
-use crate::plan::{ImportedItemHistory, ItemTurn, Order, Plan, PlannedItem};
+use crate::plan::{ImportedItemHistory, ItemTags, ItemTurn, Order, Plan, PlannedItem};
 use crate::refusal::Refusal;
 use crate::request::{
     Injection, InsertPosition, RequestAnswer, RequestKind, Ruling, Until, WorkRequest, is_item_id,
@@ -361,6 +361,7 @@ fn item_of_prompt(
         past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
+        tags: ItemTags::default(),
         claims: ClaimOverrides::default(),
         turn: ItemTurn::default(),
         scope: FileScope::default(),

@@ -8,8 +8,8 @@ use super::dead_runner::renew_pause_request;
 use super::event_buffer::{EventBuffer, StateReason};
 use super::giving_up::give_up_item;
 use super::guards::{
-    HeldRun, LeasedItem, check_can_begin, check_fence, check_holder, check_lane_held, check_runner,
-    wrong_item_state,
+    HeldRun, LeasedItem, check_can_begin, check_fence, check_holder, check_lane_held,
+    check_not_taken, check_runner, wrong_item_state,
 };
 use super::judging::settle_attempt;
 use super::recording::{entry_about, log_attempt, log_entry, next_attempt_name};
@@ -237,6 +237,7 @@ pub(super) fn start_attempt(
     check_can_begin(story, run)?;
     check_lane_held(story, held, node)?;
     let item = story.require_item(run, node)?.clone();
+    check_not_taken(story, &item)?;
     let fits = is_role_startable(role, &item);
     let policy = &story.require_run(run)?.plan.policy;
     let hook = policy.next_hook(&item).map(|hook| hook.id.clone());
@@ -349,6 +350,7 @@ pub(super) fn start_baseline(
     check_can_begin(story, run)?;
     check_lane_held(story, held, node)?;
     let item = story.require_item(run, node)?.clone();
+    check_not_taken(story, &item)?;
     let fits = match (item.state, item.stage) {
         (ItemState::Ready, Stage::Work) => true,
         // A runner died while it ran.

@@ -8,7 +8,7 @@ use crate::attempt::SplitPiece;
 use crate::event::{ItemChange, ItemEvent, ItemPlanned};
 use crate::id::{Node, RunId, TreePosition};
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::plan::{ImportedItemHistory, PlannedItem};
+use crate::plan::{ImportedItemHistory, ItemTags, PlannedItem};
 use crate::refusal::Refusal;
 
 /// Plans the pieces as siblings right before the item, which waits for all of
@@ -65,6 +65,7 @@ pub(super) fn split_item(
             past: ImportedItemHistory::default(),
             piece_of: Some(item.node.clone()),
             injected: None,
+            tags: ItemTags::default(),
             claims: item.plan.claims,
             turn: item.plan.turn,
             scope: item.plan.scope.clone(),

@@ -40,7 +40,9 @@ impl Edit {
             Self::SetClaims { claims, .. } => row.plan.claims == *claims,
             Self::SetScope { scope, .. } => row.plan.scope == *scope,
             Self::SetPresent { present, .. } => *present,
+            Self::SetTags { tags, .. } => row.plan.tags == *tags,
             Self::SetRepository { .. }
+            | Self::Take { .. }
             | Self::Insert { .. }
             | Self::Order { .. }
             | Self::SetNative { .. }

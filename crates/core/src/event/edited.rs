@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::ClaimOverrides;
 use crate::gate::Gate;
 use crate::id::{Node, RunId, TreePosition};
-use crate::item::ItemRow;
+use crate::item::{ItemHold, ItemRow};
 use crate::native::Native;
-use crate::plan::ItemTurn;
+use crate::plan::{ItemTags, ItemTurn};
 use crate::policy::Policy;
 use crate::run::RunRow;
 use crate::scope::FileScope;
@@ -62,6 +62,10 @@ pub enum ItemChange {
     Wait(Option<Wait>),
     /// Whether it begins without work of others that is on another branch.
     WithoutMerge(bool),
+    /// What people sort it by.
+    Tags(ItemTags),
+    /// Who works on it, outside of piton.
+    Taken(Option<ItemHold>),
 }
 
 /// See [`ItemEvent::Placed`](super::ItemEvent::Placed).
@@ -104,6 +108,8 @@ impl ItemChange {
             Self::Scope(scope) => row.plan.scope.clone_from(scope),
             Self::Repository(repository) => row.plan.repository.clone_from(repository),
             Self::Turn(turn) => row.plan.turn = *turn,
+            Self::Tags(tags) => row.plan.tags.clone_from(tags),
+            Self::Taken(hold) => row.people.taken = hold.clone().map(Box::new),
             // It is waited for from the beginning.
             Self::Wait(wait) => {
                 row.plan.wait = wait.clone().map(Box::new);

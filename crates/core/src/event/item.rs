@@ -303,6 +303,7 @@ fn visit_item_changed(changed: &mut ItemChanged, each: TextVisitor<'_>) {
         ItemChange::Wait(wait) => visit_wait(wait.as_mut(), each),
         ItemChange::Native(native) => visit_native(native, each),
         ItemChange::Scope(scope) => visit_list(Some(&mut scope.0), each),
+        ItemChange::Tags(tags) => visit_list(Some(&mut tags.labels), each),
         ItemChange::Model(_)
         | ItemChange::Breakpoint(_)
         | ItemChange::Retries(_)
@@ -310,6 +311,7 @@ fn visit_item_changed(changed: &mut ItemChanged, each: TextVisitor<'_>) {
         | ItemChange::Claims(_)
         | ItemChange::Repository(_)
         | ItemChange::Turn(_)
+        | ItemChange::Taken(_)
         | ItemChange::WithoutMerge(_) => {}
     }
 }

@@ -21,7 +21,7 @@ use crate::iteration_hook::IterationHook;
 use crate::memory::{Memory, MemoryKind};
 use crate::native::Native;
 use crate::observation::Observation;
-use crate::plan::{ImportedItemHistory, PlannedItem};
+use crate::plan::{ImportedItemHistory, ItemTags, PlannedItem};
 use crate::policy::Policy;
 use crate::request::{Injection, RequestAnswer, Ruling, WorkRequest};
 use crate::review::{AgentReview, ReviewObservation};
@@ -84,11 +84,16 @@ pub(super) fn visit_planned_item(item: &mut PlannedItem, each: TextVisitor<'_>) 
         scope,
         repository: _,
         wait,
+        tags: ItemTags {
+            labels,
+            priority: _,
+        },
     } = item;
     visit_option(prompt, each);
     visit_list(Some(&mut scope.0), each);
     visit_gate(gate.as_mut(), each);
     visit_wait(wait.as_mut(), each);
+    visit_list(Some(labels), each);
     visit_native(native, each);
     let ImportedItemHistory {
         started_at: _,
@@ -156,6 +161,13 @@ pub(super) fn visit_edit(edit: &mut Edit, each: TextVisitor<'_>) {
             .iter_mut()
             .for_each(|item| visit_planned_item(item, each)),
         Edit::SetNative { node: _, native } => visit_native(native, each),
+        Edit::SetTags {
+            node: _,
+            tags: ItemTags {
+                labels,
+                priority: _,
+            },
+        } => visit_list(Some(labels), each),
         Edit::SetScope { node: _, scope } => visit_list(Some(&mut scope.0), each),
         Edit::AddRequest(request) => visit_request(request, each),
         Edit::AnswerRequest { id: _, answer, why } => {
@@ -181,6 +193,7 @@ pub(super) fn visit_edit(edit: &mut Edit, each: TextVisitor<'_>) {
             node: _,
             repository: _,
         }
+        | Edit::Take { node: _, for_s: _ }
         | Edit::SetPresent {
             node: _,
             present: _,

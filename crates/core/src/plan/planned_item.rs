@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::order::ItemTurn;
+use super::tags::ItemTags;
 use crate::attempt::outcome::HumanNeeded;
 use crate::evidence::claims::ClaimOverrides;
 use crate::gate::Gate;
@@ -99,6 +100,9 @@ pub struct PlannedItem {
     /// What it waits for before it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// What people sort it by.
+    #[serde(default, skip_serializing_if = "ItemTags::is_default")]
+    pub tags: ItemTags,
 }
 
 fn is_blank(past: &ImportedItemHistory) -> bool {

@@ -140,7 +140,7 @@ impl RunLoop {
         may_begin: impl Fn(&ItemRow) -> bool,
     ) -> Option<&ItemRow> {
         let mut busy = self.busy_units();
-        let is_due = |item: &&ItemRow| item.tries.until.is_none_or(|until| until <= now);
+        let is_due = |item: &&ItemRow| item.not_before(now).is_none();
         let barred = lanes.held.values().filter(|unit| self.is_barred(unit));
         let barred: Vec<Node> = barred.cloned().collect();
         let own = lanes.held.len() - barred.len();

@@ -444,6 +444,10 @@ fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
     row.people.human.clone_from(&moved.human);
     row.work.waited = moved.waited.or(row.work.waited);
     row.people.skip_asked = false;
+    // Who took it is done with it, or has it no more.
+    if !matches!(moved.to, ItemState::Pending | ItemState::Ready) {
+        row.people.taken = None;
+    }
     if let Some(stage) = moved.stage {
         row.stage = stage;
     }
@@ -585,6 +589,7 @@ fn plan_of_item(item: &PlannedItem) -> ItemPlan {
         wait: item.wait.clone().map(Box::new),
         piece_of: item.piece_of.clone(),
         injected: item.injected,
+        tags: item.tags.clone(),
     }
 }
 

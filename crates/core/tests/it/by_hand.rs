@@ -3,10 +3,11 @@
 use piton_core::command::EditAuthor;
 use piton_core::evidence::{Evidence, Level, level_of_evidence};
 use piton_core::notification::{NotificationKind, due_notifications};
+use piton_core::plan::ItemTags;
 use piton_core::policy::Limits;
-use piton_core::{Command, DecisionKind, Edit, ItemState, Refusal, RunState, Verb};
+use piton_core::{Command, DecisionKind, Edit, ItemState, Refusal, Role, RunState, Verb};
 
-use crate::world::{World, node, start_run};
+use crate::world::{World, node, start_attempt, start_run};
 
 const PLAN: &str = "in any order:
 a
@@ -166,4 +167,79 @@ fn a_run_whose_open_items_are_in_hand_waits_for_people() {
     assert_eq!(world.state(), RunState::Done);
     let run = start_run(world.run, Limits::default());
     world.refused(run);
+}
+
+fn take(at: &str, for_s: Option<u64>) -> Edit {
+    Edit::Take {
+        node: node(at),
+        for_s,
+    }
+}
+
+#[test]
+fn what_a_person_took_is_started_by_no_runner_until_its_time_is_over() {
+    let (mut world, token) = World::running(PLAN);
+    says(&mut world, take("a", Some(600)));
+    let attempt = world.fresh_attempt();
+    let start = start_attempt(world.run, token, attempt, "a", Role::Worker);
+    let Refusal::ItemState { until, .. } = world.refused(start.clone()) else {
+        panic!("another refusal");
+    };
+    assert!(until.is_some());
+    world.pass(599);
+    world.heartbeat(token);
+    world.refused(start.clone());
+    world.pass(1);
+    world.heartbeat(token);
+    world.ok(start);
+    // What runs now is the agent's.
+    assert_eq!(world.item("a").people.taken, None);
+    refused(&mut world, take("a", Some(600)), "is being worked on");
+}
+
+#[test]
+fn what_was_taken_is_free_again_when_it_is_given_back_or_done() {
+    let (mut world, token) = World::running(PLAN);
+    refused(&mut world, take("a", None), "it is not taken");
+    for seconds in [0, u64::MAX] {
+        refused(&mut world, take("a", Some(seconds)), "for that time");
+    }
+    says(&mut world, take("a", Some(600)));
+    // Again, for longer.
+    says(&mut world, take("a", Some(1_200)));
+    says(&mut world, take("a", None));
+    world.complete(token, "a");
+    refused(&mut world, take("a", Some(600)), "it is done");
+    says(&mut world, take("c", Some(600)));
+    says(&mut world, set("c", ItemState::Done));
+    assert_eq!(world.item("c").people.taken, None);
+}
+
+#[test]
+fn a_file_takes_no_item() {
+    let (mut world, _) = World::running(PLAN);
+    world.ok(Command::TakeEdits {
+        run: world.run,
+        token: None,
+        file: "prd.json".to_owned(),
+        edits: vec![take("a", Some(600))],
+        word: EditAuthor::File,
+    });
+    assert_eq!(world.item("a").people.taken, None);
+}
+
+#[test]
+fn labels_and_priority_change_whatever_became_of_the_item() {
+    let (mut world, token) = World::running(PLAN);
+    world.complete(token, "a");
+    let tags = ItemTags {
+        labels: vec!["ui".to_owned()],
+        priority: Some(2),
+    };
+    let edit = Edit::SetTags {
+        node: node("a"),
+        tags: tags.clone(),
+    };
+    says(&mut world, edit);
+    assert_eq!(world.item("a").plan.tags, tags);
 }

@@ -8,6 +8,7 @@ pub(crate) mod at_rest;
 mod import;
 mod notices;
 mod pace;
+pub(crate) mod typed;
 
 use std::collections::BTreeMap;
 use std::io;

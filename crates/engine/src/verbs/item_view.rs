@@ -11,7 +11,7 @@ use piton_core::evidence::{Basis, Evidence, basis_of_evidence};
 use piton_core::gate::{GateRuns, OutputExcerpt, excerpt_output};
 use piton_core::item::Stage;
 use piton_core::lane::unit_of_node;
-use piton_core::plan::PlannedItem;
+use piton_core::plan::{ItemTags, PlannedItem};
 use piton_core::quote::{first_line, truncate_chars};
 use piton_core::recover::FollowedRecovery;
 use piton_core::run::Pause;
@@ -55,9 +55,12 @@ pub struct ItemLifeView {
     pub error: Option<String>,
 }
 
-/// What an item waits for, or who works on it.
+/// When an item is worked on: what it waits for, or who works on it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ItemNextView {
+    /// The labels and the priority that people gave it.
+    #[serde(flatten)]
+    pub tags: ItemTags,
     /// What it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<ItemWait>,
@@ -286,6 +289,8 @@ pub enum ItemWaitKind {
     Breakpoint,
     /// The files that it is about: an item at work is about them as well.
     Files,
+    /// The person who took it.
+    Taken,
 }
 
 /// What an item waits for, and why.
@@ -327,6 +332,12 @@ impl ItemWait {
             return Some(Self {
                 what: ItemWaitKind::Breakpoint,
                 why: None,
+            });
+        }
+        if let Some(hold) = item.hold_at(now) {
+            return Some(Self {
+                what: ItemWaitKind::Taken,
+                why: Some(hold.to_string()),
             });
         }
         let later = item.tries.until.is_some_and(|until| until > now);
@@ -531,9 +542,13 @@ impl ItemView {
                 error: item.error.clone(),
             },
             next: ItemNextView {
+                tags: item.plan.tags.clone(),
                 waits: ItemWait::inherited_from_parent(tables, item, above)
                     .or_else(|| ItemWait::of_item(tables, item, open, viewer.now)),
-                until: item.tries.until,
+                until: item
+                    .tries
+                    .until
+                    .or(item.hold_at(viewer.now).map(|hold| hold.until)),
                 wait: item.plan.wait.clone().filter(|_| item.has_open_wait()),
                 decision: open.map(|row| format!("d{}", row.number)),
                 being_checked: item.is_being_checked(),
@@ -604,6 +619,7 @@ impl ItemView {
                 error: item.past.error.clone(),
             },
             next: ItemNextView {
+                tags: item.tags.clone(),
                 waits: None,
                 until: None,
                 wait: item.wait.clone().map(Box::new),

@@ -8,11 +8,11 @@ use std::path::Path;
 use piton_core::command::EditAuthor;
 use piton_core::event::ItemEvent;
 use piton_core::name::{free_name, slug};
-use piton_core::plan::{Plan, PlannedItem};
+use piton_core::plan::{ItemTags, Plan, PlannedItem};
 use piton_core::{
     Command, Edit, Event, HolderLiveness, ItemState, Need, Node, Refusal, RunId, RunRow, Tables,
 };
-use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_file::{PlanFile, ShownRun};
 use piton_formats::plan_format::NewItem;
 use piton_formats::registry::{is_own_list, new_own_list, plan_format};
 use piton_store::{CommitError, CommitOutcome};
@@ -55,6 +55,10 @@ pub struct AddRequest {
     pub after: Vec<String>,
     /// The plan, by the name of its run or its path; the own list when absent.
     pub plan: Option<String>,
+    /// The words by which it is listed.
+    pub labels: Vec<String>,
+    /// Which comes first of those that are ready: the least, from 1.
+    pub priority: Option<u32>,
 }
 
 /// An item that was added.
@@ -144,8 +148,21 @@ fn checked_request(request: &AddRequest) -> Result<AddRequest, Failure> {
         title,
         prompt: prompt.map(|prompt| prompt.trim().to_owned()),
         check: non_blank(request.check.clone()),
+        labels: checked_labels(&request.labels)?,
         ..request.clone()
     })
+}
+
+/// Labels without blanks, each once.
+pub(super) fn checked_labels(labels: &[String]) -> Result<Vec<String>, Failure> {
+    let mut checked: Vec<String> = Vec::new();
+    for label in labels.iter().map(|label| label.trim()) {
+        require_one_line("a label", label)?;
+        if !label.is_empty() && !checked.iter().any(|known| known == label) {
+            checked.push(label.to_owned());
+        }
+    }
+    Ok(checked)
 }
 
 /// Adds an item to the own list, which begins with it where there is none.
@@ -204,31 +221,85 @@ fn add_to_run(
         let path = session.project.absolute_path(&path);
         session.project.read_text(&path).ok()
     });
-    let item = (addition.plan)(text.as_deref(), &new).map_err(|why| Failure::new("usage", why))?;
+    let unfit = |why| Failure::new("usage", why);
+    let item = (addition.plan)(text.as_deref(), &new).map_err(unfit)?;
+    let (after, item) = match (addition.write, text.as_deref()) {
+        (Some(write), Some(text)) => {
+            let written = write(text, &new).map_err(unfit)?;
+            let inserted = item_in_file(session, &rows.tables, row, (text, &written));
+            let (after, read) =
+                inserted.ok_or_else(|| no_items_failure(&row.name, &row.plan.face))?;
+            // What is to stand in the file is kept beside the item.
+            let native = item.native.or(read.native.clone());
+            (after, PlannedItem { native, ..read })
+        }
+        (Some(_) | None, _) => (predecessor_by_priority(&rows.tables, row.id, &new), item),
+    };
     let items = vec![PlannedItem {
         injected: Some(session.world.now()),
         ..item
     }];
     refuse_secrets_in_items(&items, &session.world.redactor(), told)?;
-    let roots = rows.tables.tree(row.id);
-    let last = roots.filter(|item| item.plan.place.depth() == 1).last();
     let edit = Edit::Insert {
         parent: None,
-        after: last.map(|item| item.node.clone()),
+        after,
         items,
     };
-    let committed = session.execute_command(&typed_edit(row, "piton add", None, edit))?;
+    let committed = session.execute_command(&typed_edits(row, "piton add", None, vec![edit]))?;
     drop(lock);
     Ok(committed)
 }
 
+/// The item behind which a new one stands: the last that comes before it by its priority.
+fn predecessor_by_priority(tables: &Tables, run: RunId, new: &NewItem) -> Option<Node> {
+    let roots = tables.tree(run);
+    let roots = roots.filter(|item| item.plan.place.depth() == 1);
+    let before = roots.filter(|item| item.plan.tags.rank() <= new.tags.rank());
+    before.last().map(|item| item.node.clone())
+}
+
+/// The item as it is read from the file of the plan, which says behind which other it
+/// stands.
+fn item_in_file(
+    session: &Session<'_>,
+    tables: &Tables,
+    row: &RunRow,
+    (before, after): (&str, &str),
+) -> Option<(Option<Node>, PlannedItem)> {
+    let file = PlanFile::path_of_run(row)?;
+    let shown = ShownRun {
+        file: &file,
+        tables,
+        run: row.id,
+    };
+    let mut plan = PlanFile::of_run(tables, row.id)?;
+    let changes = plan.collect_edits(Some(before), after, shown, session.world.now());
+    changes.ok()?.edits.into_iter().find_map(|edit| {
+        if let Edit::Insert {
+            parent: None,
+            after,
+            items,
+        } = edit
+        {
+            Some((after, items.into_iter().next()?))
+        } else {
+            None
+        }
+    })
+}
+
 /// The command that a person typed about a plan.
-fn typed_edit(row: &RunRow, through: &str, why: Option<String>, edit: Edit) -> Command {
+pub(super) fn typed_edits(
+    row: &RunRow,
+    through: &str,
+    why: Option<String>,
+    edits: Vec<Edit>,
+) -> Command {
     Command::TakeEdits {
         run: row.id,
         token: None,
         file: PlanFile::path_of_run(row).unwrap_or_else(|| row.name.clone()),
-        edits: vec![edit],
+        edits,
         word: EditAuthor::Typed {
             through: through.to_owned(),
             why,
@@ -243,6 +314,10 @@ fn new_item(request: &AddRequest, after: Vec<Node>, is_taken: impl Fn(&str) -> b
         prompt: request.prompt.clone(),
         check: request.check.clone(),
         after,
+        tags: ItemTags {
+            labels: request.labels.clone(),
+            priority: request.priority,
+        },
     }
 }
 
@@ -257,7 +332,7 @@ fn id_of_title(title: &str) -> String {
 }
 
 /// The items of a run that are meant by ids.
-fn dependencies(
+pub(super) fn dependencies(
     session: &Session<'_>,
     tables: &Tables,
     run: RunId,
@@ -348,7 +423,7 @@ fn no_items_failure(name: &str, face: &str) -> Failure {
     Failure::new("usage", what).with_hint(hint)
 }
 
-fn load_run(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
+pub(super) fn load_run(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
     let rows = session.load(&[Need::Run(run)])?;
     rows.tables.run(run).cloned().ok_or_else(no_runs_failure)
 }
@@ -374,12 +449,17 @@ pub struct ItemList {
 crate::name_schema!(ItemList, "piton.items/1");
 
 /// The items of the plan that is named, else of all runs that are not over and of the
-/// own list. Changes nothing.
+/// own list: those that have all of the labels. Changes nothing.
 ///
 /// # Errors
 ///
 /// When there is no such plan, or a store that cannot be read.
-pub fn list(world: &World, plan: Option<&str>, filter: ItemFilter) -> Result<ItemList, Failure> {
+pub fn list(
+    world: &World,
+    plan: Option<&str>,
+    filter: ItemFilter,
+    labels: &[String],
+) -> Result<ItemList, Failure> {
     let mut found = ItemList { items: Vec::new() };
     let Some(session) = Session::open_read_only(world, &search_folder(world, plan))? else {
         return match plan {
@@ -414,7 +494,13 @@ pub fn list(world: &World, plan: Option<&str>, filter: ItemFilter) -> Result<Ite
         let items = items.filter(|item| match filter {
             ItemFilter::All => true,
             ItemFilter::Open => !item.state.is_finished(),
-            ItemFilter::Ready => item.state == ItemState::Ready,
+            ItemFilter::Ready => {
+                item.state == ItemState::Ready && item.hold_at(world.now()).is_none()
+            }
+        });
+        let items = items.filter(|item| {
+            let mut wanted = labels.iter();
+            wanted.all(|label| item.plan.tags.labels.contains(label))
         });
         found
             .items
@@ -442,7 +528,7 @@ pub fn mark_done(
         node,
         to: ItemState::Done,
     };
-    session.execute_command(&typed_edit(&row, "piton done", why, edit))?;
+    session.execute_command(&typed_edits(&row, "piton done", why, vec![edit]))?;
     drop(lock);
     outcome_of_run(&session, &row)
 }

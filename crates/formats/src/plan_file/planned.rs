@@ -3,7 +3,7 @@
 use piton_core::evidence::ClaimOverrides;
 use piton_core::gate::Gate;
 use piton_core::plan::{
-    ImportedItemHistory, ImportedRunHistory, ItemTurn, Order, Plan, PlannedItem,
+    ImportedItemHistory, ImportedRunHistory, ItemTags, ItemTurn, Order, Plan, PlannedItem,
 };
 use piton_core::policy::Policy;
 use piton_core::scope::FileScope;
@@ -59,6 +59,7 @@ pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
         past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
+        tags: ItemTags::default(),
         claims: ClaimOverrides::default(),
         scope: FileScope::default(),
         repository: None,

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::edit_item::edit_item;
 use super::new_item::{plan_new_item, write_new_item};
 use super::{FACE, FEATURES_SHAPE, PrdLayout, USER_STORIES_SHAPE, convert, criteria_in_prompt};
 use super::{collect_edits, detect_layout, parse_prd, plan_of_prd, render_run};
@@ -10,8 +11,8 @@ use crate::merge::rules::{ConflictRule, MergeRules};
 use crate::native_file::Detection;
 use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
-    IN_ONE_FILE, ItemAddition, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind, PlanRefusal,
-    PlanText, PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
+    IN_ONE_FILE, ItemAddition, ItemEditing, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind,
+    PlanRefusal, PlanText, PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::SourceText;
 
@@ -67,6 +68,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         plan: plan_new_item,
         write: Some(write_new_item),
     }),
+    edit_item: Some(ItemEditing::File(edit_item)),
     keeps_what_was_refused: true,
     finding: PlanFinding {
         example: Some("a prd.json"),

@@ -19,6 +19,7 @@ use crate::tree::ValueNode;
 /// until the file shows it.
 pub(super) fn plan_new_item(text: Option<&str>, new: &NewItem) -> Result<PlannedItem, String> {
     let text = text.ok_or("the file of the list cannot be read")?;
+    refuse_labels(&new.tags.labels)?;
     let element = element_of_item(&read_list(text)?, new);
     let list = read_list(&with_element(text, element.clone())?)?;
     let item = list.items.iter().find(|item| item.id == new.id);
@@ -34,6 +35,7 @@ pub(super) fn plan_new_item(text: Option<&str>, new: &NewItem) -> Result<Planned
 
 /// The text of a list with one more item, and no other change.
 pub(super) fn write_new_item(text: &str, new: &NewItem) -> Result<String, String> {
+    refuse_labels(&new.tags.labels)?;
     with_element(text, element_of_item(&read_list(text)?, new))
 }
 
@@ -44,11 +46,19 @@ pub(super) fn added_element(row: &ItemRow) -> Option<ValueNode> {
     json::parse(body).root
 }
 
-fn read_list(text: &str) -> Result<Prd, String> {
+pub(super) fn read_list(text: &str) -> Result<Prd, String> {
     let (list, problems) = parse_prd(SourceText { name: "", text });
     match problems.iter().find(|problem| problem.is_error()) {
         Some(problem) => Err(describe_problem(problem)),
         None => list.ok_or_else(|| "the file holds no list".to_owned()),
+    }
+}
+
+/// Items of such a list have no labels.
+pub(super) fn refuse_labels(labels: &[String]) -> Result<(), String> {
+    match labels {
+        [] => Ok(()),
+        [..] => Err("an item of such a list has no labels".to_owned()),
     }
 }
 
@@ -81,11 +91,13 @@ fn element_of_item(list: &Prd, new: &NewItem) -> ValueNode {
     let id = Some(ValueNode::string(&new.id));
     let title = Some(ValueNode::string(&new.title));
     let passes = Some(ValueNode::bool(false));
+    let given = new.tags.priority.map(|priority| priority.to_string());
     if list.layout == PrdLayout::Features {
         return ValueNode::map_of_present([
             ("id", id),
             ("description", Some(ValueNode::string(new.words()))),
             ("steps", Some(ValueNode::seq(Vec::new()))),
+            ("priority", given.map(ValueNode::plain)),
             ("passes", passes),
             ("may_depend_on", after()),
             ("verification", check),
@@ -94,6 +106,8 @@ fn element_of_item(list: &Prd, new: &NewItem) -> ValueNode {
     let priorities = list.items.iter().filter_map(|item| item.priority);
     let last = priorities.fold(0.0, f64::max);
     let has_branch = list.layout == PrdLayout::UserStories;
+    // Behind all others, where nothing is said.
+    let behind = (has_branch || last > 0.0).then(|| (last.floor() + 1.0).to_string());
     ValueNode::map_of_present([
         ("id", id),
         ("title", title),
@@ -102,11 +116,7 @@ fn element_of_item(list: &Prd, new: &NewItem) -> ValueNode {
             "acceptanceCriteria",
             has_branch.then(|| ValueNode::seq(Vec::new())),
         ),
-        // Behind all others.
-        (
-            "priority",
-            (has_branch || last > 0.0).then(|| ValueNode::plain((last.floor() + 1.0).to_string())),
-        ),
+        ("priority", given.or(behind).map(ValueNode::plain)),
         ("passes", passes),
         ("dependsOn", after()),
         ("verification", check),
@@ -124,6 +134,7 @@ mod tests {
             prompt: Some("To all.".to_owned()),
             check: Some("test -e shipped".to_owned()),
             after: vec![node_of_item("a")],
+            ..NewItem::default()
         }
     }
 

@@ -52,7 +52,8 @@ pub fn parse_prd(source: SourceText<'_>) -> (Option<Prd>, Vec<Problem>) {
 }
 
 /// The keys that say what an item depends on.
-const DEPENDS_ON: [&str; 4] = ["may_depend_on", "dependsOn", "depends_on", "dependencies"];
+pub(super) const DEPENDS_ON: [&str; 4] =
+    ["may_depend_on", "dependsOn", "depends_on", "dependencies"];
 
 /// The keys that say which files an item is about.
 const FILES: [&str; 3] = ["related_files", "relatedFiles", "files"];

@@ -9,7 +9,7 @@ use piton_core::attempt::HumanNeeded;
 use piton_core::classify::FailureCategory;
 use piton_core::iteration_hook::IterationHook;
 use piton_core::plan::{
-    ImportedItemHistory, ImportedRunHistory, ItemTurn, Order, Plan, PlannedItem,
+    ImportedItemHistory, ImportedRunHistory, ItemTags, ItemTurn, Order, Plan, PlannedItem,
 };
 use piton_core::policy::{self, OnDependencyFailure, Policy, RetryPolicy};
 use piton_core::request::{InsertPosition, Proposals};
@@ -192,6 +192,7 @@ pub(super) fn push_planned_items(
         past,
         piece_of: None,
         injected: None,
+        tags: ItemTags::default(),
         claims: node.claims,
         scope: FileScope(node.files.clone()),
         repository: None,

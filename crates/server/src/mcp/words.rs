@@ -178,6 +178,7 @@ fn render_waiting(item: &ItemView) -> String {
             format!("waits for what it is part of: {node}")
         }
         (ItemWaitKind::Dependency | ItemWaitKind::Files, _) => format!("waits: {node} for {why}"),
+        (ItemWaitKind::Taken, _) => format!("{why}: {node}"),
         (ItemWaitKind::Breakpoint, _) => format!("done, and to be looked at: {node}{asked}"),
     }
 }

@@ -10,7 +10,7 @@ use piton_core::id::{DecisionId, RunId, StreamId};
 use piton_core::journal::{GENESIS, HashForm, Record};
 
 use piton_core::evidence::ClaimSettings;
-use piton_core::plan::{ImportedItemHistory, PlannedItem};
+use piton_core::plan::{ImportedItemHistory, ItemTags, PlannedItem};
 use piton_core::policy::{Limits, Policy, RetryPolicy};
 use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
@@ -357,6 +357,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
+        tags: ItemTags::default(),
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::ItemTurn::default(),
         scope: piton_core::scope::FileScope::default(),

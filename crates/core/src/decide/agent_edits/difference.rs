@@ -68,6 +68,8 @@ fn describe_item_difference(edit: &Edit, row: &ItemRow) -> String {
         Edit::SetModel { .. }
         | Edit::SetScope { .. }
         | Edit::SetRepository { .. }
+        | Edit::SetTags { .. }
+        | Edit::Take { .. }
         | Edit::SetSummary { .. }
         | Edit::Insert { .. }
         | Edit::Order { .. }

@@ -432,3 +432,37 @@ fn a_plan_of_waits_and_steps_is_worked_through() {
     assert_eq!(bench.completes(effect), over());
     assert_eq!(bench.world.state(), RunState::Done);
 }
+
+/// A person takes an item for ten minutes.
+fn take(bench: &mut Bench, at: &str) {
+    bench.world.ok(Command::TakeEdits {
+        run: bench.world.run,
+        token: None,
+        file: "list".to_owned(),
+        edits: vec![Edit::Take {
+            node: node(at),
+            for_s: Some(600),
+        }],
+        word: EditAuthor::Typed {
+            through: "piton take".to_owned(),
+            why: None,
+        },
+    });
+}
+
+#[test]
+fn a_runner_begins_another_item_than_the_one_that_a_person_took() {
+    let mut bench = Bench::new("in any order:\na\nb");
+    take(&mut bench, "a");
+    assert_eq!(first(&mut bench).agents, [node("b")]);
+}
+
+#[test]
+fn a_runner_with_nothing_else_to_do_begins_what_was_taken_when_its_time_is_over() {
+    let mut bench = Bench::new("a");
+    take(&mut bench, "a");
+    let end = after(&bench, 600);
+    let rested = first(&mut bench);
+    assert_eq!((rested.wake, rested.agents), (Some(end), vec![]));
+    assert_eq!(time(&mut bench, end).agents, [node("a")]);
+}

@@ -34,13 +34,7 @@ pub(in crate::verbs) fn refuse_secrets_in_items(
 ) -> Result<(), Failure> {
     for item in items {
         let script = item.gate.as_ref().map(|gate| gate.script.as_str());
-        if let Some(found) = script.and_then(|script| find_secret(script, redactor)) {
-            return Err(Failure::new(
-                "plan.secret",
-                format!("the gate of `{}` holds a secret ({found})", item.node),
-            )
-            .with_hint("put the secret into an environment variable, and use that in the script"));
-        }
+        refuse_secrets_in_check(item.node.as_str(), script, redactor)?;
     }
     for item in items {
         let on_fail = item.gate.as_ref().map(|gate| &gate.on_fail_prompt);
@@ -53,6 +47,23 @@ pub(in crate::verbs) fn refuse_secrets_in_items(
         }
     }
     Ok(())
+}
+
+/// The same, of a check that is to be that of an item.
+pub(in crate::verbs) fn refuse_secrets_in_check(
+    node: &str,
+    check: Option<&str>,
+    redactor: &Redactor,
+) -> Result<(), Failure> {
+    let found = check.and_then(|check| find_secret(check, redactor));
+    match found {
+        None => Ok(()),
+        Some(found) => Err(Failure::new(
+            "plan.secret",
+            format!("the gate of `{node}` holds a secret ({found})"),
+        )
+        .with_hint("put the secret into an environment variable, and use that in the script")),
+    }
 }
 
 /// What kind of secret a text holds, if it holds one.
