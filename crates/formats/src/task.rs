@@ -15,6 +15,7 @@ mod formats;
 mod front;
 mod ids;
 mod native_file;
+mod new_item;
 mod pair;
 mod plan;
 

@@ -472,6 +472,33 @@ fn an_edit_of_a_plan_in_a_file_changes_the_file_by_that_alone() {
 }
 
 #[test]
+fn a_box_of_a_checklist_is_added_and_named_anew_in_its_own_way() {
+    let list = "# Tasks\n\n- [ ] T001 Begin here\n- [ ] T002 Go on there\n\n## Notes\n\nNone.\n";
+    let tick = |text: &str, count| text.replacen("[ ]", "[x]", count);
+    for done_before in [0, 1] {
+        let scratch = project();
+        scratch.write("tasks.md", list);
+        let run = [&["run", "tasks.md"], &RUN[1..]].concat();
+        if done_before > 0 {
+            scratch.piton(&[&run[..], &["--once"]].concat());
+        }
+        done(&scratch.piton(&["add", "End at last", "--in", "tasks.md"]));
+        let added = list.replace("there\n", "there\n- [ ] T003 End at last\n");
+        assert_eq!(scratch.read("tasks.md"), tick(&added, done_before));
+        if done_before > 0 {
+            done(&scratch.piton(&["edit", "T003", "--title", "End here at last"]));
+        }
+        done(&scratch.piton(&run));
+        let named = match done_before {
+            0 => added,
+            _ => added.replace("End at", "End here at"),
+        };
+        assert_eq!(scratch.read("tasks.md"), tick(&named, 3));
+        assert_eq!(scratch.read("order"), "T001\nT002\nT003\n");
+    }
+}
+
+#[test]
 fn what_was_acknowledged_is_there_wherever_the_next_one_dies() {
     let scratch = project();
     done(&scratch.piton(&["add", "first"]));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::new_item::{edit_item, plan_new_item, write_new_item};
 use super::plan::dialect_of_native;
 use super::{
     Dialect, FACE, TaskFile, check, collect_edits, convert, front_keys, is_ticked, plan_of_task,
@@ -14,8 +15,8 @@ use crate::markdown::{Doc, LineKind};
 use crate::merge::rules::{BLOCKS, MergeRules, NamedList};
 use crate::native_file::Detection;
 use crate::plan_format::{
-    IN_ONE_FILE, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind, PlanRefusal, PlanText,
-    PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
+    IN_ONE_FILE, ItemAddition, ItemEditing, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind,
+    PlanRefusal, PlanText, PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::SourceText;
 use crate::ralph_dir::native_files::detect_words;
@@ -104,6 +105,11 @@ pub static PLAN: PlanFormat = PlanFormat {
         })
     },
     about: task_notes,
+    new_item: Some(ItemAddition {
+        plan: plan_new_item,
+        write: Some(write_new_item),
+    }),
+    edit_item: Some(ItemEditing::File(edit_item)),
     companions: &["ralph-dir"],
     conversions: convert::CONVERSIONS,
     lines_of_items: super::convert::lines_of_items,

@@ -69,7 +69,7 @@ pub(super) fn id_of_text(text: &str) -> String {
 }
 
 /// `WD-01` of `WD-01: text`, `AC-3` of `AC-3 - text`, `T7` of `**T7**: text`.
-fn leading_id(text: &str) -> Option<&str> {
+pub(super) fn leading_id(text: &str) -> Option<&str> {
     let bare = text.trim_start_matches(['*', '`', '[']);
     let end = bare
         .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, Tables, TreePosition};
 
+use super::new_item::add_missing_boxes;
 use super::plan::{CriterionGroups, StoredCriterion, planned_criterion, policy_of_task};
 use super::{Criterion, TaskFile, match_criteria, parse_task};
 use crate::plan_file::{MarkChange, PlanChanges, PlannedChange, file_items};
@@ -13,14 +14,15 @@ use crate::sprint::ShownRun;
 
 /// The same text with the box of every criterion ticked that is done, and of
 /// no other. What is skipped stays as it stands there. One mark differs for
-/// each box that does.
+/// each box that does. Open items that were added by command get a box.
 #[must_use]
 pub fn render_run(text: &str, tables: &Tables, run: RunId) -> String {
     let (task, _) = parse_task(SourceText { name: "", text });
     let rows: Vec<&ItemRow> = file_items(tables, run).collect();
     let mut out = text.to_owned();
     // From the end on: a mark may be longer than what replaces it.
-    let found = task.criteria.iter().zip(match_rows(&rows, &task));
+    let of_criteria = match_rows(&rows, &task);
+    let found = task.criteria.iter().zip(&of_criteria);
     for (criterion, row) in found.rev() {
         let Some(row) = row else { continue };
         let ticked = row.state == ItemState::Done;
@@ -29,11 +31,16 @@ pub fn render_run(text: &str, tables: &Tables, run: RunId) -> String {
         }
         out.replace_range(criterion.tick.clone(), if ticked { "x" } else { " " });
     }
-    out
+    let is_there = |row: &&ItemRow| {
+        let mut there = of_criteria.iter().flatten();
+        there.any(|known| known.node == row.node)
+    };
+    let missing: Vec<&ItemRow> = rows.iter().copied().filter(|row| !is_there(row)).collect();
+    add_missing_boxes(out, &missing)
 }
 
 /// For each criterion of a file, the item that it is.
-fn match_rows<'r>(rows: &[&'r ItemRow], task: &TaskFile) -> Vec<Option<&'r ItemRow>> {
+pub(super) fn match_rows<'r>(rows: &[&'r ItemRow], task: &TaskFile) -> Vec<Option<&'r ItemRow>> {
     let known = TaskFile {
         criteria: rows
             .iter()
