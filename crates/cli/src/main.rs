@@ -74,14 +74,16 @@ fn parse_args() -> Result<Args, clap::Error> {
 
 /// Help as the whole command line describes it: only who asks for it pays for that.
 fn describe_help(error: clap::Error) -> clap::Error {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let typed = std::env::args_os();
-            let described = args::describe_command_line().try_get_matches_from(typed);
-            described.err().unwrap_or(error)
-        }
-        _ => error,
+    let asks = [
+        ErrorKind::DisplayHelp,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+    ];
+    if !asks.contains(&error.kind()) {
+        return error;
     }
+    let typed = std::env::args_os();
+    let described = args::describe_command_line().try_get_matches_from(typed);
+    described.err().unwrap_or(error)
 }
 
 fn run_with_config(
