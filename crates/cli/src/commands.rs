@@ -5,6 +5,7 @@
 mod add;
 mod attach;
 mod completions;
+mod config;
 mod decide;
 mod files;
 mod find;
@@ -102,11 +103,11 @@ commands! {
         Edit(item_edit::EditArgs),
         Next(next::NextArgs),
         Dep(item_edit::DepArgs),
-        Done(item_state::DoneArgs),
+        Done(done::DoneArgs),
         Take(item_edit::TakeArgs),
         Release(item_edit::ReleaseArgs),
-        Skip(item_state::SkipArgs),
-        Reopen(item_state::ReopenArgs),
+        Skip(skip::SkipArgs),
+        Reopen(reopen::ReopenArgs),
         Plan(plan::PlanArgs),
         Issue(issue::IssueArgs),
     }
@@ -145,6 +146,7 @@ commands! {
     "Upkeep": {
         Journal(journal::JournalArgs),
         Store(store::StoreArgs),
+        Config(config::ConfigArgs),
         Hook(hook::HookArgs),
         Mcp(mcp::McpArgs),
         Completions(completions::CompletionsArgs),
@@ -246,6 +248,8 @@ mod tests {
             "journal export",
             "store info",
             "run --dry-run",
+            "config get agent.use",
+            "config show --origin",
             "trust --show",
             "trust demo --show",
             "init --dry-run",
@@ -325,6 +329,7 @@ mod tests {
             "files migrate",
             "files convert --from sdlc --to task-file -o x",
             "store backup x",
+            "config set agent.use x",
             "store rebuild",
             "store restore x",
             "report x -o y",

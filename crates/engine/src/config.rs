@@ -1,6 +1,7 @@
 //! `.piton/config.toml`: what a project says of how it is run. All optional.
 
 mod agents;
+pub(crate) mod keys;
 mod memory;
 mod merge;
 mod notify;
@@ -15,6 +16,7 @@ mod workspace;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_core::Node;
@@ -28,7 +30,7 @@ use piton_core::policy::Limits;
 use piton_core::standstill::StandstillBounds;
 use piton_core::stuck::LoopThresholds;
 use piton_formats::plan_format::PlanKind;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, unreadable_file};
 use crate::project::Project;
@@ -47,7 +49,7 @@ pub use self::store::StoreConfig;
 pub use self::workspace::{LANES, PORTS_A_LANE, WorkspaceConfig};
 
 /// The settings of a project.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
     /// Which agent works, and what bounds it.
@@ -89,7 +91,7 @@ pub struct Config {
 }
 
 /// The table `[git]`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct GitConfig {
     /// Whether what piton writes of an item into tracked files is committed after
@@ -106,7 +108,7 @@ impl Default for GitConfig {
 }
 
 /// The table `[budget]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct BudgetConfig {
     /// Dollars that a run may use, unless the command line says otherwise.
@@ -134,7 +136,7 @@ impl BudgetConfig {
 }
 
 /// The table `[claims]`: what proof that an item is done is worth.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClaimsConfig {
     /// What the agent's word and a change are worth: `accept`, `check` or `ask`.
@@ -257,7 +259,7 @@ impl ClaimsConfig {
 }
 
 /// The table `[faces]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct NativeFilesConfig {
     /// Whose attempts the faces of the project show.
@@ -265,7 +267,7 @@ pub struct NativeFilesConfig {
 }
 
 /// Whose attempts the faces of the project show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShownAttempts {
     /// Those of every run.
@@ -276,7 +278,7 @@ pub enum ShownAttempts {
 }
 
 /// The table `[stuck]`: how often is a circle. 0 for never.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct StuckConfig {
     /// The same command failing in an attempt.
@@ -320,7 +322,7 @@ impl StuckConfig {
 }
 
 /// The table `[archive]`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ArchiveConfig {
     /// From so many entries on, old ones are parted from the log of Agent OS.
@@ -342,7 +344,7 @@ impl Default for ArchiveConfig {
 pub const OFF: &str = "off";
 
 /// The table `[agent]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AgentConfig {
     /// The agent that works when no `--agent` is given: a name from `[agents]`
@@ -386,20 +388,31 @@ impl Config {
     ///
     /// When the file cannot be read, is not TOML, or has an unknown key or value.
     pub fn load(project: &Project) -> Result<Self, Failure> {
-        let path = project.tree_folder().join("config.toml");
-        let text = match project
-            .resolve_inside(&path)
-            .and_then(input::read_file_text)
-        {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(unreadable_file(&path, error)),
+        let Some(text) = Self::read_text(project)? else {
+            return Ok(Self::default());
         };
+        let path = Self::path(project);
         let wrong = |what: String| {
             Failure::new("usage", format!("{}: {what}", path.display()))
                 .with_hint("mend the file, then repeat the command")
         };
         Self::parse(&text).map_err(wrong)
+    }
+
+    /// The file of the settings.
+    pub(crate) fn path(project: &Project) -> PathBuf {
+        project.tree_folder().join("config.toml")
+    }
+
+    /// The text of that file; none where there is no file.
+    pub(crate) fn read_text(project: &Project) -> Result<Option<String>, Failure> {
+        let path = Self::path(project);
+        let inside = project.resolve_inside(&path);
+        match inside.and_then(input::read_file_text) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unreadable_file(&path, error)),
+        }
     }
 
     /// Reads the settings from their text; what is wrong with it, if something is.

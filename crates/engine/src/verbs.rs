@@ -6,6 +6,7 @@ mod arguments;
 pub mod attach;
 pub mod clean;
 pub mod compile;
+pub mod config;
 pub mod control;
 pub mod costs;
 pub mod detach;

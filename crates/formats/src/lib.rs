@@ -116,3 +116,5 @@ mod status_list;
 pub mod title;
 pub mod tree;
 pub mod yaml;
+
+pub use self::report::closest_word;

@@ -123,7 +123,7 @@ impl ProblemReport<'_> {
 }
 
 /// The known word that `word` is most likely meant to be.
-pub(crate) fn closest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn closest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     const LEN_MAX: usize = 40;
     if word.len() > LEN_MAX || word.len() < 3 {
         return None;

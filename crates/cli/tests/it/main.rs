@@ -18,6 +18,7 @@ mod checklists;
 mod cleaned;
 mod clones;
 mod compile;
+mod config;
 mod conformance;
 mod control;
 mod costs;

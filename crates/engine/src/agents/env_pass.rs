@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Passed whatever the list says: without these a program finds neither other programs,
 /// nor its settings, nor a place for temporary files, and misreads text.
@@ -17,7 +17,7 @@ const ALWAYS: [&str; 10] = [
 ];
 
 /// The variables that an agent inherits, beside those that every agent does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvPass(Vec<EnvPattern>);
 
 impl EnvPass {
@@ -44,7 +44,7 @@ impl EnvPass {
 }
 
 /// The name of a variable, or the beginning of names with a `*` behind it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct EnvPattern(String);
 
 fn is_match(pattern: &str, name: &str) -> bool {

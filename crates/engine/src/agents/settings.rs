@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::env_pass::EnvPass;
 
 /// The table `[agents.NAME]`: a program that works.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AgentTable {
     /// Which adapter drives it. Without it that of its name, else `custom`.
@@ -59,7 +59,7 @@ pub struct AgentTable {
 
 /// The name of an adapter: that of a program that piton knows, or `custom`. It is
 /// read in [`super::program_table`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AdapterName(pub(super) &'static str);
 
 impl AdapterName {
@@ -71,7 +71,7 @@ impl AdapterName {
 }
 
 /// What says that the work of an agent is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerdictSource {
     /// The agent, in the form that its prompt asks for.
@@ -82,7 +82,7 @@ pub enum VerdictSource {
 }
 
 /// What an agent may do without asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Permissions {
     /// Change files and run commands.
@@ -116,7 +116,7 @@ impl VerdictSource {
 }
 
 /// How a program gets its prompt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptChannel {
     /// On its stdin.
@@ -127,7 +127,7 @@ pub enum PromptChannel {
 }
 
 /// What a program prints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentOutputFormat {
     /// Text, of which the end is looked at.
@@ -141,7 +141,7 @@ pub enum AgentOutputFormat {
 
 /// Where facts stand in what a program prints: names joined by dots, such as
 /// `result.usage.input`; a number is the place in a list.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OutputFieldsTable {
     /// The id of the conversation.
@@ -181,7 +181,7 @@ pub struct OutputFieldsTable {
 }
 
 /// When a program succeeded.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuccessWhen {
     /// Where it is said.
@@ -235,7 +235,7 @@ impl AgentTable {
 }
 
 /// The table `[prices]`: what models cost.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PricesTable {
     /// When these prices held: `2026-11-01`.
@@ -258,7 +258,7 @@ fn deserialize_date<'de, D: Deserializer<'de>>(
 }
 
 /// What a model costs, in dollars for a million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Price {
     /// Read.

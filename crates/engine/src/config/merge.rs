@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use piton_core::amount::parse_duration;
 use piton_core::gate::Gate;
 use piton_core::policy::Repositories;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Config;
 use super::repositories::{RepositoryTable, override_command, table_of_own_repository};
 
 /// The table `[merge]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct MergeConfig {
     /// The command that each merged tree has to pass, beside the check of its item.

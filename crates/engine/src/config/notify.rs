@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use piton_core::amount::parse_duration;
 use piton_core::notification::NotificationKind;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The table `[notify]`: the command that is started for each thing that a person
 /// should know.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct NotifyConfig {
     /// The command, in a shell, in the project; the thing is JSON on its stdin.

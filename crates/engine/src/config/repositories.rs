@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use piton_core::policy::Repositories;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::WorkspaceConfig;
 
 /// A table `[repositories.NAME]`. An empty command is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RepositoryTable {
     /// In the place of `check` under `[merge]`.

@@ -2,10 +2,10 @@
 
 use piton_core::attempt::Report;
 use piton_core::request::{Priority, RequestAnswer, RequestRule, RequestRules, Until};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The table `[requests]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RequestsConfig {
     /// Whether rules decide; a person is asked about each request otherwise.
@@ -25,7 +25,7 @@ impl Default for RequestsConfig {
 }
 
 /// One of `[[requests.rules]]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RuleTable {
     /// Which requests: of this priority.
@@ -39,7 +39,7 @@ pub struct RuleTable {
 }
 
 /// What a rule may say.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleAnswer {
     /// Add an item to the plan.

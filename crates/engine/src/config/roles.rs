@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use piton_formats::registry::role_names;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A table `[roles.NAME]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RoleTable {
     /// The file with what its agents are told, in the place of the words of piton, seen

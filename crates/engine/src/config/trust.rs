@@ -25,7 +25,7 @@ use crate::process::{ProcessProgram, Trusted};
 use crate::project::Project;
 use crate::world::World;
 
-pub(crate) use self::parts::{config_parts, group_part, typed_agent};
+pub(crate) use self::parts::{all_config_parts, config_parts, group_part, typed_agent};
 
 /// The hash of all parts that a script trusts.
 const TRUST_VARIABLE: &str = "PITON_TRUST";

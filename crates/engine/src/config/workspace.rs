@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_core::amount::parse_duration;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// So many lanes are at work where a plan leaves it to a project that does not say.
 pub const LANES: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
@@ -17,7 +17,7 @@ pub const PORTS_A_LANE: u32 = 10;
 const PORTS: std::ops::RangeInclusive<u16> = 1_024..=60_000;
 
 /// The table `[workspace]`: the lanes of a project, and what makes one ready.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WorkspaceConfig {
     /// How many lanes are at work where a plan has parallel items or leaves it

@@ -42,6 +42,17 @@ pub(crate) fn config_parts(config: &Config, agent: Option<&str>) -> Vec<Executab
     parts
 }
 
+/// The parts of a configuration, whichever agent works.
+pub(crate) fn all_config_parts(config: &Config) -> Vec<ExecutablePart> {
+    let names = config.agents.keys().chain(config.agent.commands.keys());
+    let names = names.chain(config.agent.use_.as_ref());
+    let parts = names.flat_map(|name| agent_parts(config, name));
+    config_parts(config, None)
+        .into_iter()
+        .chain(parts)
+        .collect()
+}
+
 /// What the configuration says of how the agent of this name is started. A program that
 /// piton knows, and of which the configuration says nothing, has no part.
 pub(super) fn agent_parts(config: &Config, name: &str) -> Vec<ExecutablePart> {
