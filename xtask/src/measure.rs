@@ -112,7 +112,7 @@ fn measure(root: &Path) -> Result<Vec<Measure>, String> {
         value: lines,
         ..Measure::new(
             "lines",
-            [116_477, 136_300],
+            [116_477, 142_500],
             crates.iter().map(by_crate).collect(),
         )
     });

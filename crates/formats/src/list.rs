@@ -7,7 +7,7 @@ use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
 
 use crate::plan_file::{gate_of_commands, plan_of_items, planned_item};
 use crate::plan_format::{
-    IN_ONE_FILE, ItemAddition, ItemEditing, ItemPatch, ItemUnit, NewItem, PlanFinding, PlanFormat,
+    IN_ONE_FILE, ItemCommands, ItemEditing, ItemPatch, ItemUnit, NewItem, PlanFinding, PlanFormat,
     PlanPlace, PlanWords, PromptTemplates, join_title, split_title,
 };
 
@@ -26,11 +26,11 @@ pub static PLAN: PlanFormat = PlanFormat {
         one: "item",
         many: "items",
     },
-    new_item: Some(ItemAddition {
+    item_commands: Some(ItemCommands {
         plan: |_, new| Ok(plan_new_item(new)),
         write: None,
+        edit: ItemEditing::Journal(edits_of_patch),
     }),
-    edit_item: Some(ItemEditing::Journal(edits_of_patch)),
     finding: PlanFinding {
         place: PlanPlace::Journal,
         ..IN_ONE_FILE.finding

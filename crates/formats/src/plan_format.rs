@@ -579,13 +579,15 @@ pub type PlanNewItem = fn(Option<&str>, &NewItem) -> Result<PlannedItem, String>
 /// The text of a file with one more item; why it cannot be added.
 pub type WriteNewItem = fn(&str, &NewItem) -> Result<String, String>;
 
-/// How an item is added to a plan by command.
+/// How items of a plan are added and edited by command.
 #[derive(Clone, Copy)]
-pub struct ItemAddition {
+pub struct ItemCommands {
     /// To a run: its file shows the item from then on.
     pub plan: PlanNewItem,
     /// To a file that is no run yet; none of a plan that no file shows.
     pub write: Option<WriteNewItem>,
+    /// How one is edited.
+    pub edit: ItemEditing,
 }
 
 /// When the worktree of a run is removed.
@@ -702,11 +704,9 @@ pub struct PlanFormat {
     pub lines_of_items: fn(&str) -> Vec<usize>,
     /// Its items as issues, where they are.
     pub issues: Option<IssueFormat>,
-    /// How an item is added by command, which the file then shows; none where the format
-    /// has no way to.
-    pub new_item: Option<ItemAddition>,
-    /// How an item is edited by command; none where the format has no way to.
-    pub edit_item: Option<ItemEditing>,
+    /// How items are added and edited by command, which the file then shows; none where
+    /// the format has no way to.
+    pub item_commands: Option<ItemCommands>,
     /// Whether the check of an item is made of several places of the file, so
     /// that what was refused stays there.
     pub keeps_what_was_refused: bool,
@@ -766,8 +766,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     conversions: &[],
     lines_of_items: |_| Vec::new(),
     issues: None,
-    new_item: None,
-    edit_item: None,
+    item_commands: None,
     keeps_what_was_refused: false,
     list_beside: None,
     close_script: None,

@@ -7,7 +7,9 @@ use clap::{ArgAction, Args as ClapArgs, Subcommand};
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::model::Node;
 use piton_engine::model::amount::parse_duration;
-use piton_engine::verbs::item_edit::{self, DependencyChange, EditRequest, EditedItem, TakenItem};
+use piton_engine::verbs::item_edit::{
+    self, DependencyChange, EditRequest, EditedItem, TakenItem, TypedDependency,
+};
 use piton_engine::{CommandExit, Failure, Notice, World};
 
 use crate::input::read_text;
@@ -125,8 +127,11 @@ impl TypedCommand for DepArgs {
         };
         let world = call.world;
         let told = &mut |notice: Notice<'_>| call.show_notice(&notice);
-        let items = (items.item.as_str(), items.on.as_str());
-        let edited = item_edit::change_dependency(world, items, change, told)?;
+        let dependency = TypedDependency {
+            item: &items.item,
+            on: &items.on,
+        };
+        let edited = item_edit::change_dependency(world, dependency, change, told)?;
         call.print(&edited, show_dependencies);
         Ok(CommandExit::Done)
     }

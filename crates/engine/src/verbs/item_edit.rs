@@ -106,6 +106,15 @@ pub fn edit(
     change_item(world, (item, "piton edit"), told, wanted)
 }
 
+/// That an item waits for another one, as it was typed.
+#[derive(Clone, Copy, Debug)]
+pub struct TypedDependency<'t> {
+    /// The item that waits.
+    pub item: &'t str,
+    /// What it waits for.
+    pub on: &'t str,
+}
+
 /// Changes what an item waits for.
 ///
 /// # Errors
@@ -114,10 +123,11 @@ pub fn edit(
 /// the format of the plan cannot say it. Nothing is changed then.
 pub fn change_dependency(
     world: &World,
-    (item, on): (&str, &str),
+    dependency: TypedDependency<'_>,
     change: DependencyChange,
     told: &mut NoticeSink<'_>,
 ) -> Result<EditedItem, Failure> {
+    let TypedDependency { item, on } = dependency;
     let wanted = |session: &Session<'_>, tables: &Tables, row: &ItemRow| {
         if row.state.is_finished() {
             let what = format!(
@@ -196,8 +206,8 @@ fn change_item(
     let session = Session::open_writable(world, &world.cwd)?.ok_or_else(no_runs_failure)?;
     let (run, node) = resolve_planned_item(&session, item)?;
     let row = load_run(&session, run)?;
-    let editing = plan_format(&row.plan.face).and_then(|format| format.edit_item);
-    let editing = editing.ok_or_else(|| no_editing_failure(&row))?;
+    let commands = plan_format(&row.plan.face).and_then(|format| format.item_commands);
+    let commands = commands.ok_or_else(|| no_editing_failure(&row))?;
     // Held until the command is stored: no runner begins anything in between.
     let lock = runner::settle_dead_runner(&session, run, told)?;
     if lock.is_some() || run_lock::is_free(&session.project, &row) {
@@ -210,7 +220,7 @@ fn change_item(
     let patch = wanted(&session, &tables, before)?;
     let check = patch.check.as_ref().and_then(Option::as_deref);
     refuse_secrets_in_check(before.node.as_str(), check, &world.redactor())?;
-    let changed = match editing {
+    let changed = match commands.edit {
         ItemEditing::Journal(edits_of) => {
             let mut edits = edits_of(&tables, before, &patch);
             edits.retain(|edit| !edit.is_in_force(&tables, run));

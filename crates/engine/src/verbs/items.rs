@@ -206,8 +206,8 @@ fn add_to_run(
     request: &AddRequest,
     told: &mut NoticeSink<'_>,
 ) -> Result<CommitOutcome, Failure> {
-    let addition = plan_format(&row.plan.face).and_then(|format| format.new_item);
-    let addition = addition.ok_or_else(|| no_items_failure(&row.name, &row.plan.face))?;
+    let commands = plan_format(&row.plan.face).and_then(|format| format.item_commands);
+    let commands = commands.ok_or_else(|| no_items_failure(&row.name, &row.plan.face))?;
     // Held until the command is stored: no runner begins anything in between.
     let lock = runner::settle_dead_runner(session, row.id, told)?;
     if lock.is_some() || run_lock::is_free(&session.project, row) {
@@ -222,8 +222,8 @@ fn add_to_run(
         session.project.read_text(&path).ok()
     });
     let unfit = |why| Failure::new("usage", why);
-    let item = (addition.plan)(text.as_deref(), &new).map_err(unfit)?;
-    let (after, item) = match (addition.write, text.as_deref()) {
+    let item = (commands.plan)(text.as_deref(), &new).map_err(unfit)?;
+    let (after, item) = match (commands.write, text.as_deref()) {
         (Some(write), Some(text)) => {
             let written = write(text, &new).map_err(unfit)?;
             let inserted = item_in_file(session, &rows.tables, row, (text, &written));
@@ -373,9 +373,9 @@ fn add_to_file(
     let project = Project::find(world, &search_folder(world, Some(typed)));
     world.check_write_allowed(&project)?;
     let (plan, text) = file.read_plan(RunId::PROJECT, typed, typed)?;
-    let addition = plan_format(&plan.face).and_then(|format| format.new_item);
-    let addition = addition.and_then(|addition| Some((addition, addition.write?)));
-    let (addition, write) = addition.ok_or_else(|| no_items_failure(typed, &plan.face))?;
+    let commands = plan_format(&plan.face).and_then(|format| format.item_commands);
+    let commands = commands.and_then(|commands| Some((commands, commands.write?)));
+    let (commands, write) = commands.ok_or_else(|| no_items_failure(typed, &plan.face))?;
     let mut after = Vec::new();
     for id in &request.after {
         let mut items = plan.items.iter();
@@ -390,7 +390,7 @@ fn add_to_file(
     let is_taken = |id: &str| plan.items.iter().any(|item| item.id == id);
     let new = new_item(request, after, is_taken);
     let unfit = |why| Failure::new("usage", why);
-    let item = (addition.plan)(Some(&text), &new).map_err(unfit)?;
+    let item = (commands.plan)(Some(&text), &new).map_err(unfit)?;
     let (node, state) = (item.node.as_str().to_owned(), item.state);
     refuse_secrets_in_items(&[item], &world.redactor(), told)?;
     let text = write(&text, &new).map_err(unfit)?;

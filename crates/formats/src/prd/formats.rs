@@ -11,7 +11,7 @@ use crate::merge::rules::{ConflictRule, MergeRules};
 use crate::native_file::Detection;
 use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
-    IN_ONE_FILE, ItemAddition, ItemEditing, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind,
+    IN_ONE_FILE, ItemCommands, ItemEditing, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind,
     PlanRefusal, PlanText, PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::SourceText;
@@ -64,11 +64,11 @@ pub static PLAN: PlanFormat = PlanFormat {
     about: |source, _| about_list(source),
     companions: &["ralph-json"],
     conversions: convert::CONVERSIONS,
-    new_item: Some(ItemAddition {
+    item_commands: Some(ItemCommands {
         plan: plan_new_item,
         write: Some(write_new_item),
+        edit: ItemEditing::File(edit_item),
     }),
-    edit_item: Some(ItemEditing::File(edit_item)),
     keeps_what_was_refused: true,
     finding: PlanFinding {
         example: Some("a prd.json"),

@@ -15,7 +15,7 @@ use crate::markdown::{Doc, LineKind};
 use crate::merge::rules::{BLOCKS, MergeRules, NamedList};
 use crate::native_file::Detection;
 use crate::plan_format::{
-    IN_ONE_FILE, ItemAddition, ItemEditing, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind,
+    IN_ONE_FILE, ItemCommands, ItemEditing, ItemUnit, PlanClaim, PlanFinding, PlanFormat, PlanKind,
     PlanRefusal, PlanText, PlanWords, PromptTemplates, StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::SourceText;
@@ -105,11 +105,11 @@ pub static PLAN: PlanFormat = PlanFormat {
         })
     },
     about: task_notes,
-    new_item: Some(ItemAddition {
+    item_commands: Some(ItemCommands {
         plan: plan_new_item,
         write: Some(write_new_item),
+        edit: ItemEditing::File(edit_item),
     }),
-    edit_item: Some(ItemEditing::File(edit_item)),
     companions: &["ralph-dir"],
     conversions: convert::CONVERSIONS,
     lines_of_items: super::convert::lines_of_items,
