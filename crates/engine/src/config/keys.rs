@@ -373,7 +373,7 @@ mod tests {
             "agent.use",
             "agents.careful.env.TOKEN",
             "agents.x.env-pass",
-            "claims.items.\"US-7\".word",
+            "claims.items.\"US 7\".word",
             "claims.sprint.weakened",
             "prices.models.m.cache-read",
             "repositories.web.check",
