@@ -429,6 +429,17 @@ fn what_a_person_took_is_left_out_until_it_is_given_back() {
 }
 
 #[test]
+fn a_run_that_waits_for_a_person_says_who_took_what() {
+    let scratch = project();
+    done(&scratch.piton(&["add", "only"]));
+    done(&scratch.piton(&["take", "only", "--for", "2s"]));
+    let said = scratch.piton(RUN);
+    let words = "waiting: `only` is taken by Ada until 20";
+    assert!(said.err.contains(words), "{}", said.err);
+    assert_eq!(scratch.read("order"), "only\n");
+}
+
+#[test]
 fn an_edit_of_a_plan_in_a_file_changes_the_file_by_that_alone() {
     let list = "{\"features\": [\n  {\"id\": \"a\", \"description\": \"A\", \"passes\": false},\n  {\"id\": \"b\", \"description\": \"B\", \"passes\": false}\n], \"project\": \"p\"}\n";
     let scratch = project();

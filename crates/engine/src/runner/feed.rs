@@ -65,6 +65,9 @@ struct LiveAgentState {
     since_change: Option<IdleTracker>,
     /// What it does, or did last: a call or the first line of its words, redacted.
     latest: Option<String>,
+    /// What it said last, as long as that was not looked through for secrets: once for
+    /// all that is read at once, however many lines it is.
+    said: Option<String>,
     redactor: Redactor,
 }
 
@@ -97,6 +100,7 @@ impl AgentFeed {
                 circling: None,
                 since_change: None,
                 latest: None,
+                said: None,
                 redactor,
             },
             session: None,
@@ -144,6 +148,10 @@ impl AgentFeed {
         self.lines.push(&self.chunk[..got], |line| {
             live.parse_line(reader.as_mut(), &line, now);
         });
+        if let Some(words) = live.said.take() {
+            let said = first_line_said(&words, &live.redactor);
+            live.latest = said.or(live.latest.take());
+        }
         if let Some(call) = self.reader.open_call().filter(|_| got > 0) {
             let call = call.clone().redact(&self.live.redactor);
             self.live.latest = Some(call.describe());
@@ -303,13 +311,13 @@ impl LiveAgentState {
                 let circling = self.circles.record_call(&call, now);
                 self.circling = self.circling.take().or(circling);
                 self.latest = Some(call.describe());
+                self.said = None;
                 self.activity.add_call(call);
             }
             OutputEvent::Said(words) => {
-                let said = first_line_said(&words, &self.redactor);
-                self.latest = said.or(self.latest.take());
                 let circling = self.circles.record_message(&words);
                 self.circling = self.circling.take().or(circling);
+                self.said = Some(words);
             }
             OutputEvent::Used(used) => {
                 self.is_news |= self.used != used;

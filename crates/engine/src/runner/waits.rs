@@ -111,12 +111,25 @@ impl Runner<'_, '_> {
         Ok(Vec::new())
     }
 
+    /// The item that a person took until this time, in words.
+    fn held_until(&self, until: Timestamp) -> Option<String> {
+        let now = self.session.world.now();
+        let mut items = self.lp.tables().items(self.row.id);
+        items.find_map(|item| {
+            let hold = item.hold_at(now).filter(|hold| hold.until == until)?;
+            Some(format!("waiting: `{}` is {hold}", item.node))
+        })
+    }
+
     /// Tells what is waited for until a time, once.
     pub(super) fn report_waits_once(&mut self, until: Timestamp, tell: &mut dyn FnMut(Notice<'_>)) {
         let waiting = self.lp.tables().items_waiting_by_plan(self.row.id);
         let waiting: Vec<&Wait> = waiting.filter_map(ItemRow::current_wait).collect();
         let words = match waiting.as_slice() {
-            [] => return tell(Notice::Waiting(Some(until))),
+            [] => match self.held_until(until) {
+                Some(held) => held,
+                None => return tell(Notice::Waiting(Some(until))),
+            },
             [wait] => format!("waiting {wait}"),
             waiting => format!("{} items wait: see `piton next`", waiting.len()),
         };
