@@ -13,15 +13,23 @@ pub(super) const FACE: &str = "beads";
 /// What is kept as an issue and is no work.
 const NO_WORK: [&str; 6] = ["message", "event", "agent", "role", "gate", "molecule"];
 
-/// Whether the first line of a text is an issue.
+/// So many lines are looked at to tell an export from another file.
+const LINES_LOOKED_AT: usize = 20;
+/// What an issue of beads has one of, beyond what issues of other tools have.
+const OWN_KEYS: [&str; 4] = ["issue_type", "priority", "created_at", "dependencies"];
+
+/// Whether one of the first lines of a text is an issue: others may be of another kind, or
+/// broken.
 pub(super) fn is_export(text: &str) -> bool {
-    let first = text.lines().find(|line| !line.trim().is_empty());
-    let issue = first.and_then(|line| json::parse(line).root);
-    issue.is_some_and(|issue| {
-        ["id", "title", "status", "issue_type"]
-            .iter()
-            .all(|key| issue.get(key).is_some())
-    })
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let is_issue = |line: &str| {
+        let root = json::parse(line.trim_start_matches('\u{feff}')).root;
+        root.is_some_and(|node| {
+            let has = |key: &&str| node.get(key).is_some();
+            ["id", "title", "status"].iter().all(has) && OWN_KEYS.iter().any(has)
+        })
+    };
+    lines.take(LINES_LOOKED_AT).any(is_issue)
 }
 
 struct Issue {
@@ -97,19 +105,20 @@ fn read_lines(source: SourceText<'_>, problems: &mut Vec<Problem>) -> Vec<Issue>
             continue;
         }
         let parsed = json::parse(line.trim_start_matches('\u{feff}').trim_end());
-        let root = parsed.root.filter(|_| parsed.faults.is_empty());
-        let issue = root.and_then(|node| {
-            let id = node.get("id")?.text()?.to_owned();
-            Some(Issue { node, id, span })
-        });
-        match issue {
-            Some(issue) => issues.push(issue),
-            None => problems.push(
-                Problem::error("ISSUE_PARSE_ERROR", source.name, "", span).with_message(
-                    "this line is no issue",
-                    "write the export anew with `bd export`",
-                ),
-            ),
+        let Some(node) = parsed.root.filter(|_| parsed.faults.is_empty()) else {
+            let problem = Problem::error("ISSUE_PARSE_ERROR", source.name, "", span);
+            let hint = "write the export anew with `bd export`";
+            problems.push(problem.with_message("this line is no JSON", hint));
+            continue;
+        };
+        let id = node.get("id").and_then(ValueNode::text).map(str::to_owned);
+        match id.filter(|_| node.get("title").is_some()) {
+            Some(id) => issues.push(Issue { node, id, span }),
+            None => {
+                let problem = Problem::warning("NO_ISSUE", source.name, "", span);
+                let hint = "nothing has to be done: beads keeps other things in its export as well";
+                problems.push(problem.with_message("this line is no issue: it is left out", hint));
+            }
         }
     }
     issues

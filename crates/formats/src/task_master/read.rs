@@ -61,14 +61,17 @@ fn layout_of_root(root: &ValueNode) -> TasksLayout {
     }
 }
 
-/// The tasks below a tag, where these can be tasks.
+/// The tasks below a tag, where these can be tasks. One that lacks something is named as a
+/// mistake: it does not make the list that of another tool.
 fn tasks_of_node(node: &ValueNode) -> Option<&[ValueNode]> {
     let tasks = node.get("tasks")?.as_seq()?;
     let is_task = |task: &ValueNode| {
         let has = |key: &&str| task.get(key).is_some();
-        ["id", "title", "status"].iter().all(has) && !has(&"passes")
+        ["id", "title", "status"].iter().all(has)
     };
-    tasks.iter().all(is_task).then_some(tasks)
+    let is_other = |task: &ValueNode| task.get("passes").is_some();
+    let is_list = tasks.is_empty() || tasks.iter().any(is_task);
+    (is_list && !tasks.iter().any(is_other)).then_some(tasks)
 }
 
 /// The tasks of the tag that is worked on.

@@ -1,7 +1,9 @@
 //! Lists in which each item has a status: what waits for what, what is written, and what
 //! becomes of edits.
 
-use piton_formats::plan_format::{FilesBeside, PlanContext, PlanFormat, PlanName};
+use piton_formats::plan_format::{
+    FilesBeside, PlanClaim, PlanContext, PlanFormat, PlanName, PlanText,
+};
 use piton_formats::{beads, bmad, gsd, task_master};
 use piton_simkit::seed::salted;
 
@@ -236,4 +238,38 @@ fn a_text_of_another_kind_is_no_list_with_statuses() {
     ] {
         assert!(read(format, text).0.is_none(), "{text}");
     }
+}
+
+#[test]
+fn a_broken_entry_is_named_and_does_not_make_the_list_that_of_another_tool() {
+    let tasks = r#"{"master": {"tasks": [
+        {"id": 1, "title": "a", "status": "pending", "dependencies": []},
+        {"title": "no id", "status": "pending"}]}}"#;
+    let issues = "{\"_type\": \"memory\", \"text\": \"x\"}\n\
+        {\"id\": \"a-1\", \"title\": \"A\", \"status\": \"open\", \"issue_type\": \"task\"}\n\
+        {\"id\": \"a-2\", \"title\": \"B\", \"status\": \"open\"}\n";
+    let broken = issues.replace("{\"_type\"", "<<<<<<< HEAD\n{\"_type\"");
+    let codes = |format: &PlanFormat, text: &str| {
+        let claim = (format.finding.claim)(&PlanText {
+            source: SourceText { name: "list", text },
+            ending: if text == tasks { "json" } else { "jsonl" },
+        });
+        assert_eq!(claim, PlanClaim::Plan, "{text}");
+        let (plan, problems) = read(format, text);
+        let codes: Vec<String> = problems.iter().map(|of| of.code.to_string()).collect();
+        (plan.map_or(0, |plan| plan.items.len()), codes)
+    };
+    let (_, named) = codes(&task_master::PLAN, tasks);
+    assert_eq!(
+        named,
+        ["MISSING_TAG", "MISSING_ID"],
+        "the tag of state.json is another"
+    );
+    let (items, warned) = codes(&beads::PLAN, issues);
+    assert_eq!(items, 2);
+    assert_eq!(warned, ["NO_ISSUE"]);
+    assert_eq!(
+        codes(&beads::PLAN, &broken).1,
+        ["ISSUE_PARSE_ERROR", "NO_ISSUE"]
+    );
 }
