@@ -31,6 +31,8 @@ if [ -z "${PITON:-}" ]; then
 fi
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/hello-sprint.XXXXXX")
+# What a user trusts is remembered here, not in the home folder.
+export XDG_STATE_HOME="$scratch/.git/state"
 cp -R "$example/.claude" "$example/sprints" "$example/agent.sh" "$scratch/"
 cd "$scratch"
 chmod +x agent.sh
@@ -46,7 +48,7 @@ show() {
 
 show "piton run sprints/hello --agent ./agent.sh --trust"
 status=0
-"$PITON" run sprints/hello --agent ./agent.sh || status=$?
+"$PITON" run sprints/hello --agent ./agent.sh --trust || status=$?
 
 show 'piton status'
 "$PITON" status

@@ -31,6 +31,8 @@ if [ -z "${PITON:-}" ]; then
 fi
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/issue-graph.XXXXXX")
+# What a user trusts is remembered here, not in the home folder.
+export XDG_STATE_HOME="$scratch/.git/state"
 cp "$example/state.json" "$example/REQUIREMENTS.md" "$example/pyproject.toml" "$example/agent.sh" "$scratch/"
 cd "$scratch"
 chmod +x agent.sh

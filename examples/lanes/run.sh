@@ -31,6 +31,8 @@ if [ -z "${PITON:-}" ]; then
 fi
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/lanes.XXXXXX")
+# What a user trusts is remembered here, not in the home folder.
+export XDG_STATE_HOME="$scratch/.git/state"
 cp -R "$example/sprints" "$example/.claude" "$example/agent.sh" "$scratch/"
 cd "$scratch"
 chmod +x agent.sh
@@ -49,7 +51,7 @@ show() {
 
 show 'piton run sprints/site --agent ./agent.sh --workers 3 --trust'
 status=0
-"$PITON" run sprints/site --agent ./agent.sh --workers 3 || status=$?
+"$PITON" run sprints/site --agent ./agent.sh --workers 3 --trust || status=$?
 
 show 'git log --graph --oneline --all'
 git --no-pager log --graph --oneline --all

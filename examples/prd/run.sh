@@ -31,6 +31,8 @@ if [ -z "${PITON:-}" ]; then
 fi
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/prd.XXXXXX")
+# What a user trusts is remembered here, not in the home folder.
+export XDG_STATE_HOME="$scratch/.git/state"
 cp "$example/prd.json" "$example/agent.sh" "$scratch/"
 cd "$scratch"
 chmod +x agent.sh
@@ -46,7 +48,7 @@ show() {
 
 show 'piton run prd.json --agent ./agent.sh --trust'
 status=0
-"$PITON" run prd.json --agent ./agent.sh || status=$?
+"$PITON" run prd.json --agent ./agent.sh --trust || status=$?
 
 show 'piton status'
 "$PITON" status

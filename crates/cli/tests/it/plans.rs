@@ -59,10 +59,12 @@ fn example(name: &str, words: &str) -> Vec<String> {
         .map(|_| {
             let mut command = scratch.shell(&script);
             command
+                .env_remove("PITON_TEST_TRUST")
                 .env("PITON", env!("CARGO_BIN_EXE_piton"))
                 .env("TMPDIR", scratch.path());
             let said = Running::start(command).end();
             assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+            assert!(!scratch.path().join(".local").exists(), "{}", said.err);
             assert!(said.err.contains(words), "{}", said.err);
             assert!(said.err.contains("is done"), "{}", said.err);
             said.out

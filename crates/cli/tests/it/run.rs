@@ -1592,10 +1592,12 @@ fn the_example_runs_to_its_end_twice_in_a_row() {
     for _ in 0..2 {
         let mut command = scratch.shell(script);
         command
+            .env_remove("PITON_TEST_TRUST")
             .env("PITON", env!("CARGO_BIN_EXE_piton"))
             .env("TMPDIR", scratch.path());
         let said = Running::start(command).end();
         assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+        assert!(!scratch.path().join(".local").exists(), "{}", said.err);
         assert!(
             said.err.contains("tried again in less than a second"),
             "{}",
