@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{ArgAction, Args as ClapArgs};
 use piton_engine::caller::{CommandAccess, Permission};
-use piton_engine::model::Node;
+use piton_engine::model::{Node, RunState};
 use piton_engine::verbs::items::{self, AddRequest, AddedItem};
 use piton_engine::{CommandExit, Failure, Notice, World};
 
@@ -77,8 +77,13 @@ fn show_added(added: &AddedItem, _: &World, output: &mut CliOutput) {
         Node::shown(&added.node),
         added.title
     ));
-    if let Some(outcome) = &added.outcome {
-        show_outcome(outcome, output);
+    match &added.outcome {
+        // That its run has not begun was told with the first item.
+        Some(outcome) if outcome.state == RunState::New => {
+            outcome.hint.iter().for_each(|hint| output.print_hint(hint));
+        }
+        Some(outcome) => show_outcome(outcome, output),
+        None => {}
     }
     if let Some(next) = &added.next {
         output.print_hint(&format!("begin it with `{next}`"));

@@ -37,7 +37,11 @@ fn show_found(found: &FoundThings, _: &World, output: &mut CliOutput) {
     let items = found.items.iter().map(|item| {
         let name = first_line(&Node::shown(&item.item));
         let title = title_suffix(item.title.as_deref());
-        format!("{BOLD}{name}{BOLD:#}{title} {DIM}({}){DIM:#}\n", item.state)
+        let state = match &item.taken_by {
+            Some(by) => format!("taken by {}", first_line(by)),
+            None => item.state.to_string(),
+        };
+        format!("{BOLD}{name}{BOLD:#}{title} {DIM}({state}){DIM:#}\n")
     });
     let memories = found.memories.iter().map(|memory| {
         let (id, title) = (first_line(&memory.id), first_line(&memory.title));

@@ -6,10 +6,8 @@ use std::io;
 /// The marks before lines about events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MarkSet {
-    /// For programs and files: `x`, `!`, `?`, `~`.
-    Plain,
-    /// For people whose terminal has letters and little more: a word where the line does
-    /// not say it itself.
+    /// For programs, files, and terminals that have letters and little more: a word where
+    /// the line does not say it itself.
     Words,
     /// `✓`, `✗`, `?`, `–`.
     Symbols,
@@ -56,8 +54,7 @@ impl TerminalKind {
 
     pub(super) fn marks(self) -> MarkSet {
         match self {
-            Self::NoTerminal => MarkSet::Plain,
-            Self::Dumb | Self::Ascii => MarkSet::Words,
+            Self::NoTerminal | Self::Dumb | Self::Ascii => MarkSet::Words,
             Self::Unicode => MarkSet::Symbols,
         }
     }

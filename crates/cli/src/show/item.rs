@@ -9,7 +9,7 @@ use piton_engine::verbs::item_view::{CheckView, ItemView, ItemWait, ItemWaitKind
 use super::progress::{describe_denied_calls, describe_recovery, first_line, format_time_between};
 use crate::output::{CYAN, DIM, GREEN, OutputStyle, PLAIN, RED, YELLOW};
 
-/// An item in one line, without the blanks before it: its mark, its id and
+/// An item in one line, without the blanks before it: where it stands, its id and
 /// title, how long it took, what shows that it is done, what went wrong.
 pub(crate) fn render_item_line(item: &ItemView, now: Timestamp) -> String {
     let mut line = String::with_capacity(LINE_BYTES);
@@ -21,8 +21,8 @@ pub(crate) fn render_item_line(item: &ItemView, now: Timestamp) -> String {
 const LINE_BYTES: usize = 160;
 
 fn write_item_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::Result {
-    let (mark, style) = state_mark(item);
-    write!(line, "{style}{mark}{style:#} ")?;
+    let (word, style) = state_word(item);
+    line.push_str(&render_state(word, style));
     line.push_str(&first_line(&item.id));
     if let Some(title) = &item.title {
         line.push_str(": ");
@@ -47,18 +47,34 @@ fn write_item_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::R
     Ok(())
 }
 
-/// The mark of where an item stands.
-fn state_mark(item: &ItemView) -> (&'static str, OutputStyle) {
-    match item.state {
-        ItemState::Done => ("[x]", GREEN),
-        ItemState::Working => ("[>]", CYAN),
-        ItemState::Failed => ("[!]", RED),
-        ItemState::Blocked => ("[B]", RED),
-        ItemState::Skipped | ItemState::Dropped => ("[~]", DIM),
-        ItemState::Waiting => ("[?]", YELLOW),
-        ItemState::Pending | ItemState::Ready => ("[ ]", PLAIN),
+/// The word for where an item stands. One that is ready and that a person works on by
+/// hand is `taken`.
+fn state_word(item: &ItemView) -> (&'static str, OutputStyle) {
+    let style = match item.state {
+        ItemState::Done => GREEN,
+        ItemState::Working => CYAN,
+        ItemState::Failed | ItemState::Blocked => RED,
+        ItemState::Skipped | ItemState::Dropped => DIM,
+        ItemState::Waiting => YELLOW,
+        ItemState::Pending | ItemState::Ready => PLAIN,
+    };
+    match (&item.state, &item.next.waits) {
+        (ItemState::Ready, Some(wait)) if wait.what == ItemWaitKind::Taken => ("taken", YELLOW),
+        (state, _) => (state.as_str(), style),
     }
 }
+
+/// A word at the beginning of a line, so that what follows stands in one column.
+pub(crate) fn render_state(word: &str, style: OutputStyle) -> String {
+    format!(
+        "{style}{word}{style:#}{:1$}",
+        "",
+        STATE_COLUMNS.saturating_sub(word.len()) + 1
+    )
+}
+
+/// The longest words for where an item stands.
+const STATE_COLUMNS: usize = "skipped".len();
 
 /// A title as it stands behind an id.
 pub(crate) fn title_suffix(title: Option<&str>) -> String {

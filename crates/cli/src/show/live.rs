@@ -188,7 +188,7 @@ impl Piece {
         match (self.kind, marks) {
             (PieceKind::Title, _) => " ",
             (PieceKind::Fixed | PieceKind::Activity, MarkSet::Symbols) => " · ",
-            (PieceKind::Fixed | PieceKind::Activity, MarkSet::Words | MarkSet::Plain) => " | ",
+            (PieceKind::Fixed | PieceKind::Activity, MarkSet::Words) => " | ",
         }
     }
 
@@ -217,7 +217,7 @@ impl Piece {
 fn ellipsis(marks: MarkSet) -> &'static str {
     match marks {
         MarkSet::Symbols => "…",
-        MarkSet::Words | MarkSet::Plain => "...",
+        MarkSet::Words => "...",
     }
 }
 

@@ -44,12 +44,13 @@ impl EventMark {
         EventLine { mark: self, text }
     }
 
-    /// Its style, and how it is written by itself and where all characters are there.
+    /// Its style, how it is written where there are letters and little more (a word where
+    /// the line does not say it itself), and where all characters are there.
     fn look(self) -> (OutputStyle, &'static str, &'static str) {
         match self {
             Self::Started => (CYAN, ">", ">"),
             Self::Step | Self::Detail => (DIM, " ", " "),
-            Self::Done => (GREEN, "x", "\u{2713}"),
+            Self::Done => (GREEN, "done", "\u{2713}"),
             Self::Failed => (RED, "!", "\u{2717}"),
             Self::NeedsPerson => (YELLOW, "?", "?"),
             Self::LeftOut => (DIM, "~", "\u{2013}"),
@@ -71,11 +72,10 @@ pub(crate) struct EventLine {
 impl EventLine {
     /// The line with its mark.
     pub(crate) fn render(&self, marks: MarkSet) -> String {
-        let (style, plain, symbol) = self.mark.look();
-        let mark = match (marks, self.mark) {
-            (MarkSet::Symbols, _) => symbol,
-            (MarkSet::Words, EventMark::Done) => "done",
-            (MarkSet::Words | MarkSet::Plain, _) => plain,
+        let (style, word, symbol) = self.mark.look();
+        let mark = match marks {
+            MarkSet::Symbols => symbol,
+            MarkSet::Words => word,
         };
         let text = &self.text;
         match self.mark {

@@ -177,7 +177,7 @@ fn render_folded_items(items: &[ItemView]) -> String {
         .map(|(count, state)| format!("{count} {state}"))
         .collect();
     format!(
-        "{GREEN}[x]{GREEN:#} {} {DIM}(each: --all){DIM:#}",
+        "{GREEN}{}{GREEN:#} {DIM}(each: --all){DIM:#}",
         parts.join(", ")
     )
 }

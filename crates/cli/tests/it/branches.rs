@@ -670,9 +670,9 @@ fn what_depends_on_work_that_is_on_another_branch_waits_for_the_merge() {
     warning: prd.json: its items have no command that verifies them: a change and their agent's word make them done
     keeping progress in SCRATCH/.git/piton
     > keel: Lay the keel
-    x keel 0s (1 file changed)
+    done keel 0s (1 file changed)
     > sail: Sew a sail
-    x sail 0s (2 files changed)
+    done sail 0s (2 files changed)
     ? mast needs a person: `keel` is done on keel and not here
     2 of 3 stories done (2 changed)
     ? mast: Set the mast - `keel` is done on keel and not here
@@ -1551,7 +1551,7 @@ fn another_run_asks_once_about_all_that_an_earlier_one_did_elsewhere() {
         assert_eq!(commits_of(&scratch, story), 1, "{story}");
     }
     insta::assert_snapshot!(scratch.shows(&["show", "prd~2:US-2"]), @r"
-    [x] US-2: Set the mast (1 file changed)
+    done    US-2: Set the mast (1 file changed)
       state done in prd~2, at US-2
       criterion it stands
       prompt

@@ -48,7 +48,7 @@ fn from_an_empty_folder_to_an_item_that_is_done_by_commands_alone() {
     ];
     done(&piton(&run));
     let said = piton(&["status"]);
-    assert!(said.out.contains("[x] write-hello"), "{}", said.out);
+    assert!(said.out.contains("done    write-hello"), "{}", said.out);
     assert!(scratch.has("hello"));
     let found = scratch.json(&["list"]);
     let item = &found["items"][0];
@@ -62,25 +62,23 @@ fn what_is_added_is_told() {
     insta::assert_snapshot!(scratch.shows(&["add", "Write hello", "--check", "test -f hello"]), @r"
     keeping progress in SCRATCH/.git/piton
     added `write-hello`: Write hello
-    run `list` is new
     hint: start it with `piton run list`
     [exit 0]
     ");
     insta::assert_snapshot!(scratch.shows(&["add", "Write hello", "--after", "write-hello"]), @r"
     added `write-hello-2`: Write hello
-    run `list` is new
     hint: start it with `piton run list`
     [exit 0]
     ");
     insta::assert_snapshot!(scratch.shows(&["list"]), @r"
     list
-      [ ] write-hello: Write hello
-      [ ] write-hello-2: Write hello
+      ready   write-hello: Write hello
+      pending write-hello-2: Write hello
     [exit 0]
     ");
     insta::assert_snapshot!(scratch.shows(&["list", "--ready", "--in", "list"]), @r"
     list
-      [ ] write-hello: Write hello
+      ready   write-hello: Write hello
     [exit 0]
     ");
     insta::assert_snapshot!(scratch.shows(&["add", "Next", "--after", "write-hallo"]), @r"
@@ -385,10 +383,14 @@ fn what_a_person_took_is_left_out_until_it_is_given_back() {
     hint: start it with `piton run list`
     [exit 0]
     ");
+    insta::assert_snapshot!(scratch.shows(&["find", "first"]), @r"
+    list:first (taken by Ada)
+    [exit 0]
+    ");
     insta::assert_snapshot!(scratch.shows(&["status"]), @r"
     list  new
-    [ ] first < - taken by Ada until 2026-01-15T09:45Z
-    [ ] second
+    taken   first < - taken by Ada until 2026-01-15T09:45Z
+    ready   second
 
     0 of 2 items done, 0 agents started
     Last activity: 0s ago

@@ -555,7 +555,7 @@ fn adds_a_story(scratch: &Scratch) {
     fine(&said);
     assert!(scratch.read("prd.json").contains("US-009"), "{}", said.err);
     let shown = scratch.piton(&["show", "US-009"]).out;
-    assert!(shown.contains("[x] US-009"), "{shown}");
+    assert!(shown.contains("done    US-009"), "{shown}");
     scratch.git(&["merge-base", "--is-ancestor", begun_at.trim(), "HEAD"]);
     assert_ne!(scratch.git(&["rev-parse", "HEAD"]), begun_at);
     assert_eq!(scratch.git(&["status", "--porcelain"]), "");

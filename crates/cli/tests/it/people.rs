@@ -492,7 +492,7 @@ fn watching_ends_when_the_run_rests() {
     assert_eq!(runner.end().exit, 0);
     let said = watcher.end();
     assert_eq!(said.exit, 0);
-    assert!(said.out.contains("[x] test"), "{}", said.out);
+    assert!(said.out.contains("done    test"), "{}", said.out);
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn what_a_broken_file_missed_is_shown_once_it_is_mended_beside_a_question() {
     assert_eq!(scratch.read("prd.json"), asked.replacen("},", "}", 1));
     scratch.write("prd.json", &asked);
     assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
-    let done = |status: &str| status.matches("[x]").count();
+    let done = |status: &str| status.matches("\ndone ").count();
     let status = scratch.piton(&["status"]).out;
     // All that is done, but for the item that is asked about.
     assert_eq!(passes(&scratch), done(&status) - 1, "{status}");

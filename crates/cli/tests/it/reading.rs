@@ -318,7 +318,7 @@ fn an_item_an_attempt_and_a_run_are_shown() {
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(show("a-1"), @r"
-    [x] a-1: Add the login 0s (1 file changed)
+    done    a-1: Add the login 0s (1 file changed)
       state done in prd, at a-1
       summary all is made
       criterion it works
@@ -354,8 +354,8 @@ fn an_item_an_attempt_and_a_run_are_shown() {
     ");
     insta::assert_snapshot!(show("prd"), @"
     prd  blocked
-    [x] a-1: Add the login 0s (1 file changed)
-    [!] a-2: Add the logout < - tried again 2 times; no disk (exit status 1)
+    done    a-1: Add the login 0s (1 file changed)
+    failed  a-2: Add the logout < - tried again 2 times; no disk (exit status 1)
 
     1 of 2 stories done, 1 failed, 4 agents started
     Last activity: 0s ago
@@ -492,14 +492,14 @@ fn finished_items_fold_unless_each_is_asked_for() {
     };
     insta::assert_snapshot!(lines(&["status"]), @"
     prd  blocked
-    [x] 12 done (each: --all)
-    [!] a-13: Story 13 < - tried again 2 times; the agent ended with exit status 1 and printed nothing
+    12 done (each: --all)
+    failed  a-13: Story 13 < - tried again 2 times; the agent ended with exit status 1 and printed nothing
     ");
     insta::assert_snapshot!(lines(&["status", "--all"]), @r"
     prd  blocked
-    [x] a-1: Story 1 (taken over from prd.json)
-    [x] a-2: Story 2 (taken over from prd.json)
-    [x] a-3: Story 3 (taken over from prd.json)
+    done    a-1: Story 1 (taken over from prd.json)
+    done    a-2: Story 2 (taken over from prd.json)
+    done    a-3: Story 3 (taken over from prd.json)
     ");
 }
 

@@ -102,9 +102,9 @@ fn not_started() {
     $ piton run demo --agent ./agent.sh --verdict exit-status
     keeping progress in SCRATCH/.git/piton
     > build: build it
-    x build 0s (agent's word): built
+    done build 0s (agent's word): built
     > test: test it
-    x test 0s (agent's word): built
+    done test 0s (agent's word): built
     2 of 2 nodes done (2 agent's word)
     report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
@@ -146,9 +146,9 @@ fn not_started_though_recorded() {
     $ piton run demo --agent ./agent.sh --verdict exit-status
     run `2026-01-15_demo` is begun as it was planned before; `--recompile` takes in what has changed since
     > build: build it
-    x build 0s (agent's word): built
+    done build 0s (agent's word): built
     > test: test it
-    x test 0s (agent's word): built
+    done test 0s (agent's word): built
     2 of 2 nodes done (2 agent's word)
     report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
@@ -219,9 +219,9 @@ fn in_progress_with_a_dead_runner() {
     warning: ended what outlived an earlier runner
     - build interrupted: its runner died; how it ended is unknown
     > build, attempt 2: build it
-    x build 0s (files changed): built
+    done build 0s (files changed): built
     > test: test it
-    x test 0s (agent's word): built
+    done test 0s (agent's word): built
     2 of 2 nodes done (1 changed, 1 agent's word)
     report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
@@ -262,9 +262,9 @@ fn interrupted_by_a_signal() {
     insta::assert_snapshot!(typed_in(interrupted), @"
     $ piton run demo --agent ./agent.sh --verdict exit-status
     > build, attempt 2: build it
-    x build 0s (1 file changed): built
+    done build 0s (1 file changed): built
     > test: test it
-    x test 0s (1 file changed): built
+    done test 0s (1 file changed): built
     2 of 2 nodes done (2 changed)
     report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done
@@ -388,7 +388,7 @@ fn paused_by_a_limit() {
     $ piton run demo --agent ./agent.sh --verdict exit-status
     as before, with --max-iterations 1
     > test: test it
-    x test 0s (agent's word): built
+    done test 0s (agent's word): built
     2 of 2 nodes done (2 agent's word)
     report: .git/piton/reports/2026-01-15_demo.html
     run `2026-01-15_demo` is done

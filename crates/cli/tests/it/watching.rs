@@ -314,7 +314,7 @@ fn a_detached_run_is_taken_when_the_command_returns_and_goes_on_by_itself() {
     let said = watches.end();
     assert_eq!(said.exit, 0, "{}", said.err);
     assert!(
-        said.err.contains("x build") && said.err.contains("is done"),
+        said.err.contains("done build") && said.err.contains("is done"),
         "{}",
         said.err
     );

@@ -1,5 +1,6 @@
 //! `piton find`: the items and the memories that some words are about.
 
+use jiff::Timestamp;
 use piton_core::memory::MemoryKind;
 use piton_core::quote::truncate_chars;
 use piton_core::{ItemRow, ItemState, Need};
@@ -47,6 +48,9 @@ pub struct FoundItem {
     pub title: Option<String>,
     /// Where it stands.
     pub state: ItemState,
+    /// By whom it was taken, to work on it by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_by: Option<String>,
     /// Whether the words are in its prompt alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_prompt: bool,
@@ -81,7 +85,7 @@ pub fn find(world: &World, text: &str) -> Result<FoundThings, Failure> {
     for run in session.runs()?.iter().rev() {
         let rows = session.load(&[Need::Tree(run.id)])?;
         let found = rows.tables.tree(run.id);
-        items.extend(found.filter_map(|row| words.find_item(&run.name, row)));
+        items.extend(found.filter_map(|row| words.find_item(&run.name, row, world.now())));
     }
     // Those of one kind stay in the order of their runs and plans.
     items.sort_by_key(|item| (item.in_prompt, item.state.is_finished()));
@@ -134,7 +138,7 @@ impl SearchWords {
         self.are_in(&format!("{} {title} {}", found.row.id, memory.content))
     }
 
-    fn find_item(&self, run: &str, row: &ItemRow) -> Option<FoundItem> {
+    fn find_item(&self, run: &str, row: &ItemRow, now: Timestamp) -> Option<FoundItem> {
         let title = title_of_item(row);
         let name = format!("{} {}", row.node, title.as_deref().unwrap_or_default());
         let in_prompt = !self.are_in(&name);
@@ -146,6 +150,7 @@ impl SearchWords {
             item: format!("{run}:{}", row.node),
             title: title.as_deref().map(shorten_title),
             state: row.state,
+            taken_by: row.hold_at(now).map(|hold| hold.by.clone()),
             in_prompt,
         })
     }
