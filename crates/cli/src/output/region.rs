@@ -5,7 +5,7 @@
 //! matter of [`crate::show::live`].
 
 use std::io::{self, Write as _};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use unicode_width::UnicodeWidthChar as _;
 
@@ -69,6 +69,8 @@ fn region() -> MutexGuard<'static, Region> {
 
 /// Shows `lines`, which hold no control sequences but colours.
 pub(super) fn show(lines: &[String]) {
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(stop_without_region);
     let mut region = region();
     let width = terminal::size().0;
     let lines: Vec<String> = lines.iter().map(|line| in_colours(line)).collect();
@@ -79,6 +81,37 @@ pub(super) fn show(lines: &[String]) {
     region.lines = lines;
     let drawn = region.draw(width);
     write_whole(&format!("{erased}{drawn}"));
+}
+
+/// Stops this process at Ctrl-Z as any other, but without a region on the screen: the
+/// shell goes on where the cursor is. The region is back when the process goes on.
+fn stop_without_region() {
+    use signal_hook::consts::SIGTSTP;
+    // Without the thread, Ctrl-Z stops the process and leaves the region where it is.
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGTSTP]) else {
+        return;
+    };
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            // Held while the process is stopped: nothing is drawn in between.
+            let mut region = region();
+            let erased = region.erase();
+            write_whole(erased);
+            if !is_of_session_leader() {
+                signal_hook::low_level::emulate_default_handler(signal).ok();
+            }
+            let width = terminal::size().0;
+            let drawn = region.draw(width);
+            write_whole(&drawn);
+        }
+    });
+}
+
+/// Whether no shell put this process into a group of its own. Nothing lets it go on then,
+/// and the system does not stop it either.
+fn is_of_session_leader() -> bool {
+    let group = rustix::process::getpgrp();
+    rustix::process::getsid(None).is_ok_and(|session| session == group)
 }
 
 /// Takes the region away, if there is one.

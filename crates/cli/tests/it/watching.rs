@@ -190,11 +190,40 @@ fn after_ctrl_c_nothing_of_the_region_is_left() {
     });
     let coloured = terminal.tmux("capture-pane -p -e");
     assert!(!coloured.contains('\u{1b}'), "{coloured:?}");
+    // No shell is there that could let it go on: it does not stop.
+    terminal.tmux("send-keys C-z");
     terminal.tmux("send-keys C-c");
     let screen = terminal.until_line("ended ");
     assert!(screen.contains(&"ended 130".to_owned()), "{screen:#?}");
     assert_eq!(shown_lanes(&screen, 1), None, "{screen:#?}");
     let is_rest = |line: &&String| line.starts_with("0/1") || line.contains("^C");
+    assert_eq!(screen.iter().find(is_rest), None, "{screen:#?}");
+}
+
+#[test]
+fn after_ctrl_z_nothing_of_the_region_is_left_and_it_is_back_when_the_run_goes_on() {
+    let scratch = project("echo begun; sleep 60", 2);
+    let line = "set -m; export NO_COLOR=1; piton run prd.json --agent ./agent.sh --workers 2
+echo \"stopped $?\"
+until [ -e go ]; do sleep 0.1; done
+fg >/dev/null";
+    let Some(terminal) = Terminal::start(&scratch, 80, line) else {
+        return;
+    };
+    // A process that is being started at Ctrl-Z can keep its parent from being stopped.
+    let is_live = |screen: &[String]| {
+        let begun = screen.iter().filter(|line| line.contains("printed"));
+        shown_lanes(screen, 2) == Some(2) && begun.count() == 2
+    };
+    scratch.until("the agent works", || is_live(&terminal.screen()));
+    terminal.tmux("send-keys C-z");
+    let screen = terminal.until_line("stopped ");
+    let is_rest = |line: &&String| line.contains(" \u{b7} ");
+    assert_eq!(screen.iter().find(is_rest), None, "{screen:#?}");
+    scratch.write("go", "");
+    scratch.until("the run goes on", || is_live(&terminal.screen()));
+    terminal.tmux("send-keys C-c");
+    let screen = terminal.until_line("ended ");
     assert_eq!(screen.iter().find(is_rest), None, "{screen:#?}");
 }
 

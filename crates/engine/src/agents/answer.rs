@@ -150,7 +150,7 @@ fn has_exited_cleanly(ended: &ProgramEnd) -> bool {
 /// belongs.
 fn report_without_verdict(output: &str, found: &str) -> Report {
     Report {
-        summary: last_line(output),
+        summary: last_prose_line(output).or_else(|| last_line(output)),
         error: Some(format!("{NO_VERDICT}: {found}")),
         category: Some(FailureCategory::Logic),
         program: ProgramReport {
@@ -580,7 +580,22 @@ mod tests {
             report.error.as_deref(),
             Some(format!("{NO_VERDICT}: {found}").as_str())
         );
-        assert_eq!(report.summary, last_line(output));
+    }
+
+    #[test]
+    fn without_a_verdict_the_last_words_of_the_agent_are_its_summary() {
+        for (output, summary) in [
+            ("working\nall done\n\n", Some("all done")),
+            (
+                "all done\n```json\n{\"outcome\": \"completed\"}\n```\n",
+                Some("all done"),
+            ),
+            ("```\n", Some("```")),
+            ("", None),
+        ] {
+            let report = report_without_verdict(output, "it printed text only");
+            assert_eq!(report.summary.as_deref(), summary, "{output}");
+        }
     }
 
     #[test]
