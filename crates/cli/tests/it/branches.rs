@@ -263,6 +263,30 @@ fn a_story_that_is_done_on_one_branch_is_not_ticked_on_another() {
 }
 
 #[test]
+fn a_branch_without_the_plan_that_is_checked_out_during_a_run_is_told_of_once() {
+    let scratch = yard();
+    scratch.git(&["switch", "-q", "--orphan", "bare"]);
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", "nothing"]);
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.agent(
+        "git switch -q bare 2>>switched; echo work >\"$PITON_ITEM.txt\"; git add \"$PITON_ITEM.txt\"; git commit -qm \"$PITON_ITEM\"",
+    );
+    let words = [
+        "run",
+        "prd.json",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
+    let said = scratch.piton(&words);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(!scratch.has("prd.json"), "{}", said.err);
+    let told = said.err.matches("this branch has no prd.json").count();
+    assert_eq!(told, 1, "{}", said.err);
+}
+
+#[test]
 fn a_story_of_another_branch_is_not_put_into_the_list_of_this_one() {
     let scratch = yard();
     run_one(&scratch);

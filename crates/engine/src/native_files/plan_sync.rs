@@ -79,6 +79,10 @@ pub struct PlanSync {
     pub(crate) gives_way: bool,
     /// It waits for that.
     in_the_way: bool,
+    /// The branch that was checked out when it was to be written does not have it.
+    is_absent: bool,
+    /// Whether that was told, since the file was there last.
+    told_of_absence: bool,
     /// Whether it stays as it is until the run has landed.
     waits_for_landing: bool,
     /// How many elements the list beside it has from this run, as far as known.
@@ -161,6 +165,8 @@ impl PlanSync {
             waits_for_git: true,
             gives_way: false,
             in_the_way: false,
+            is_absent: false,
+            told_of_absence: false,
             waits_for_landing,
             listed: 0,
             told_of_list: false,
@@ -483,12 +489,22 @@ impl PlanSync {
                 error,
             )),
         };
+        let told_of_absence = std::mem::replace(&mut self.told_of_absence, self.is_absent);
+        let absence = (self.is_absent && !told_of_absence).then(|| self.absence_notice(tables));
         self.pace.record_begin(now);
         // Why may be said in other words each time: with the name of a
         // temporary file.
         let trouble = trouble.filter(|_| !std::mem::replace(&mut self.told, true));
         let of_list = self.update_list_beside(tables);
-        trouble.or(of_list)
+        trouble.or(absence).or(of_list)
+    }
+
+    fn absence_notice(&self, tables: &Tables) -> FileNotice {
+        let (file, row) = (&self.path, tables.run(self.run));
+        let name = row.map_or("", |row| row.name.as_str());
+        FileNotice::Told(format!(
+            "this branch has no {file}, and is not given one; run `{name}` goes on without it here"
+        ))
     }
 
     /// Adds to the list beside the file; why that cannot be done, once.
@@ -575,6 +591,7 @@ impl PlanSync {
             project,
             path,
             in_the_way,
+            is_absent,
             ..
         } = self;
         let path = path.as_str();
@@ -603,11 +620,13 @@ impl PlanSync {
             }
             let found = file.read_present()?;
             let is_held = found == PresentFile::Ours && file.has_held_conflict();
+            *is_absent = found == PresentFile::Missing
+                && branches::is_absent_on_branch(project, path, file)?;
+            if *is_absent {
+                return Ok(WriteOutcome::Done);
+            }
             let present = match found {
                 PresentFile::Foreign(_) => return Ok(WriteOutcome::Overtaken),
-                PresentFile::Missing if branches::is_absent_on_branch(project, path, file)? => {
-                    return Ok(WriteOutcome::Done);
-                }
                 PresentFile::Missing => file.read_base(),
                 // Why was told where it was looked at.
                 PresentFile::Special(_) => return Ok(WriteOutcome::Overtaken),

@@ -43,6 +43,7 @@ pub(crate) fn sync_plan_file(
         if !looked.taken {
             let is_gone = sync.was_written() && !sync.target_path().exists();
             shown.extend(sync.write_now(&tables, position, session.world.now()));
+            let is_gone = is_gone && !sync.is_absent_here();
             shown.extend(is_gone.then(|| news_of_missing_file(row, sync)));
             break;
         }
@@ -56,10 +57,6 @@ fn news_of_missing_file(row: &RunRow, sync: &PlanSync) -> FileNotice {
     if sync.target_path().exists() {
         FileNotice::Told(format!(
             "{file} was not there any more, and is written again"
-        ))
-    } else if sync.is_absent_here() {
-        FileNotice::Told(format!(
-            "this branch has no {file}, and is not given one; run `{name}` goes on without it here"
         ))
     } else {
         FileNotice::Behind(format!(
