@@ -21,6 +21,7 @@ mod branches;
 pub(crate) mod copies;
 pub mod exchange;
 pub(crate) mod file_stamps;
+pub(crate) mod folder_lock;
 pub(crate) mod merged_marks;
 mod news;
 pub(crate) mod plan_file_owner;

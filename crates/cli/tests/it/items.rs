@@ -555,3 +555,90 @@ fn an_edit_that_dies_over_its_file_is_made_by_the_same_command() {
         }
     }
 }
+
+/// The lines of a checklist, each id once.
+fn ids_of_boxes(scratch: &Scratch) -> Vec<String> {
+    let text = scratch.read("tasks.md");
+    let ids = text.lines().filter_map(|line| line.strip_prefix("- [ ] "));
+    let ids = ids.filter_map(|line| line.split(' ').next());
+    let mut ids: Vec<String> = ids.map(str::to_owned).collect();
+    ids.sort();
+    ids.dedup();
+    ids
+}
+
+fn add_at_once(scratch: &Scratch, count: usize) {
+    let adding = (0..count).map(|nth| {
+        let title = format!("Job {nth}");
+        Running::start(scratch.command(&["add", &title, "--in", "tasks.md"]))
+    });
+    let adding: Vec<Running> = adding.collect();
+    for said in adding.into_iter().map(Running::end) {
+        assert_eq!(said.exit, 0, "{}", said.err);
+    }
+}
+
+#[test]
+fn boxes_that_are_added_at_once_are_all_there_each_with_its_own_id() {
+    let scratch = project();
+    scratch.write("tasks.md", "# Tasks\n\n- [ ] T001 First\n");
+    // The file alone says what there is; then it is the plan of a run.
+    add_at_once(&scratch, 8);
+    assert_eq!(
+        ids_of_boxes(&scratch).len(),
+        9,
+        "{}",
+        scratch.read("tasks.md")
+    );
+    scratch.agent("exit 1");
+    scratch.piton(&[
+        "run",
+        "tasks.md",
+        "--agent",
+        "./agent.sh",
+        "--max-iterations",
+        "1",
+    ]);
+    add_at_once(&scratch, 8);
+    done(&scratch.piton(&["files", "sync"]));
+    assert_eq!(
+        ids_of_boxes(&scratch).len(),
+        17,
+        "{}",
+        scratch.read("tasks.md")
+    );
+    // What the journal calls an item is what the file calls it.
+    let items = scratch.json(&["list", "--in", "tasks.md"]);
+    let items = items["items"].as_array().expect("items").clone();
+    for item in items {
+        let (id, title) = (item["id"].as_str(), item["title"].as_str());
+        let line = format!("- [ ] {} {}", id.expect("an id"), title.expect("a title"));
+        let text = scratch.read("tasks.md");
+        assert!(text.lines().any(|have| have == line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn boxes_are_added_while_a_runner_works_one_after_another() {
+    let scratch = project();
+    scratch.write("tasks.md", "# Tasks\n\n- [ ] T001 First\n");
+    scratch.agent("touch begun; while ! [ -e go ]; do sleep 0.05; done; echo work >>work.txt");
+    let words = [
+        "run",
+        "tasks.md",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
+    let running = Running::start(scratch.command(&words));
+    scratch.until("the agent works", || scratch.has("begun"));
+    for title in ["Second", "Third"] {
+        done(&scratch.piton(&["add", title, "--in", "tasks.md"]));
+    }
+    scratch.write("go", "");
+    let said = running.end();
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let expect = "# Tasks\n\n- [x] T001 First\n- [x] T002 Second\n- [x] T003 Third\n";
+    assert_eq!(scratch.read("tasks.md"), expect);
+}

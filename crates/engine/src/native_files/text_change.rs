@@ -129,7 +129,7 @@ fn resolve_link(file: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-fn changed_meanwhile(file: &Path) -> Failure {
+pub(crate) fn changed_meanwhile(file: &Path) -> Failure {
     Failure::new(
         "file.conflict",
         format!("{} was changed by another process just now", file.display()),

@@ -18,7 +18,6 @@ use piton_formats::registry::{is_own_list, new_own_list, plan_format};
 use piton_store::{CommitError, CommitOutcome};
 use serde::Serialize;
 
-use super::compile::replace_definition;
 use super::control::{ControlOutcome, outcome_of_run};
 use super::item_view::{ItemView, Viewer};
 use super::run::plan_path::PlanPath;
@@ -27,7 +26,9 @@ use super::run::start_command;
 use super::{NoticeSink, create_session};
 use crate::failure::Failure;
 use crate::native_files::FileNotice;
+use crate::native_files::folder_lock::FolderLock;
 use crate::native_files::plan_sync::at_rest::sync_plan_file;
+use crate::native_files::text_change::{TextChange, changed_meanwhile};
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::runner;
@@ -208,6 +209,9 @@ fn add_to_run(
 ) -> Result<CommitOutcome, Failure> {
     let commands = plan_format(&row.plan.face).and_then(|format| format.item_commands);
     let commands = commands.ok_or_else(|| no_items_failure(&row.name, &row.plan.face))?;
+    let path = PlanFile::path_of_run(row).map(|path| session.project.absolute_path(&path));
+    // Who adds another item meanwhile gives it the next id, not the same.
+    let _folder = path.as_deref().map(FolderLock::hold).transpose()?;
     // Held until the command is stored: no runner begins anything in between.
     let lock = runner::settle_dead_runner(session, row.id, told)?;
     if lock.is_some() || run_lock::is_free(&session.project, row) {
@@ -217,9 +221,15 @@ fn add_to_run(
     let after = dependencies(session, &rows.tables, row.id, &request.after)?;
     let is_taken = |id: &str| rows.tables.tree(row.id).any(|item| item.plan.id == id);
     let new = new_item(request, after, is_taken);
-    let text = PlanFile::path_of_run(row).and_then(|path| {
-        let path = session.project.absolute_path(&path);
-        session.project.read_text(&path).ok()
+    let present = path.and_then(|path| session.project.read_text(&path).ok());
+    // What a runner has not written yet is there as well.
+    let text = present.map(|present| {
+        let plan = PlanFile::of_run(&rows.tables, row.id);
+        let shown = plan.and_then(|mut plan| {
+            let shown = plan.render(Some(&present), &rows.tables, session.world.now());
+            shown.ok().flatten()
+        });
+        shown.unwrap_or(present)
     });
     let unfit = |why| Failure::new("usage", why);
     let item = (commands.plan)(text.as_deref(), &new).map_err(unfit)?;
@@ -372,6 +382,7 @@ fn add_to_file(
 ) -> Result<AddedItem, Failure> {
     let project = Project::find(world, &search_folder(world, Some(typed)));
     world.check_write_allowed(&project)?;
+    let _lock = FolderLock::hold(&file.file)?;
     let (plan, text) = file.read_plan(RunId::PROJECT, typed, typed)?;
     let commands = plan_format(&plan.face).and_then(|format| format.item_commands);
     let commands = commands.and_then(|commands| Some((commands, commands.write?)));
@@ -393,8 +404,12 @@ fn add_to_file(
     let item = (commands.plan)(Some(&text), &new).map_err(unfit)?;
     let (node, state) = (item.node.as_str().to_owned(), item.state);
     refuse_secrets_in_items(&[item], &world.redactor(), told)?;
-    let text = write(&text, &new).map_err(unfit)?;
-    replace_definition(&file.file, text.as_bytes())?;
+    let written = write(&text, &new).map_err(unfit)?;
+    let change = TextChange::compute(&project, file.file.clone(), |present| match present {
+        Some(present) if present == text => Ok(Some(written)),
+        Some(_) | None => Err(changed_meanwhile(&file.shown)),
+    })?;
+    change.apply()?;
     trust_typed_check(world, &project, request.check.as_deref());
     Ok(AddedItem {
         node,
