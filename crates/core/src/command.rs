@@ -286,6 +286,9 @@ pub enum Command {
         /// The other items that it marked as done.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         claimed: Vec<Node>,
+        /// The agents of its runner, in the order in which they are tried.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        agents: Vec<String>,
     },
     /// Note what the agent of an attempt that is under way says came of it.
     AnswerAttempt {

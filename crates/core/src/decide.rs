@@ -229,12 +229,14 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             report,
             recovery,
             claimed,
+            agents,
         } => {
             let ended = runner::AttemptEnd {
                 attempt: *attempt,
                 report,
                 recovery: recovery.as_deref(),
                 claimed,
+                agents,
             };
             runner::end_attempt(it, (*run, *token), (node, *fence), &ended)?;
         }

@@ -133,6 +133,9 @@ pub struct ItemTries {
     /// How often in a row a service that had enough put it off.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub put_off: u32,
+    /// The agents whose models refused it, while others of the chain had not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_by: Vec<String>,
     /// How often in a row an attempt broke off without a request to stop: a
     /// signal from outside, a conversation that was gone.
     #[serde(default, skip_serializing_if = "is_zero")]

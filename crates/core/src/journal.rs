@@ -544,6 +544,7 @@ mod tests {
             node: Node::from_text("setup-hunter22"),
             report: Box::new(report),
             unchecked: false,
+            unavailable: None,
         });
         let (body, event) = redact_and_encode(ended, None, &redactor);
         let Event::Attempt(AttemptEvent::Ended {

@@ -37,6 +37,7 @@
 //! `piton_engine`.
 
 pub mod actor;
+pub mod agent_chain;
 pub mod amount;
 pub mod attempt;
 pub mod budget;

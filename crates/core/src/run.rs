@@ -118,6 +118,9 @@ pub struct RunSpending {
     /// Whether an attempt of it came to an outcome that counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_counted: bool,
+    /// Until when the services of its agents have enough, as far as that is known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limited_agents: BTreeMap<String, Timestamp>,
     /// The item whose attempt ended last, when a hook of the user's refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_refused: Option<Node>,

@@ -39,6 +39,7 @@ use self::ongoing::{OngoingWork, WorkEnd};
 pub use self::waits::ASKED_AT_ONCE;
 use self::watch::{PullRequestWatch, WaitWatch};
 
+use crate::agent_chain::{AgentChain, AgentChoice};
 use crate::attempt::{AttemptContext, Role};
 use crate::command::Command;
 use crate::earlier_work::context_of_item;
@@ -57,8 +58,9 @@ use crate::tables::Tables;
 /// How this invocation is to behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunLoopOptions {
-    /// The agent, as recorded with each attempt.
-    pub agent: String,
+    /// The agents, as recorded with each attempt, in the order in which they are tried;
+    /// at least one.
+    pub agents: Vec<String>,
     /// The model for nodes whose plan names none.
     pub model: Option<String>,
     /// Stay and go on when a person has decided, instead of ending.
@@ -74,7 +76,7 @@ pub struct RunLoopOptions {
 impl Default for RunLoopOptions {
     fn default() -> Self {
         Self {
-            agent: String::new(),
+            agents: vec![String::new()],
             model: None,
             wait: false,
             once: false,
@@ -358,7 +360,7 @@ impl RunLoop {
             } => match self.apply_next_end() {
                 // The item is asked about again.
                 Some(effects) => effects,
-                None => self.apply_baseline_answer(attempt, &node, answer),
+                None => self.apply_baseline_answer(now, attempt, &node, answer),
             },
             Input::Circling { node } | Input::TimeBoxOver { node } => self.stop_work(&node, false),
             Input::Spent { node, usage } => self.record_usage(&node, &usage),
@@ -739,7 +741,30 @@ impl RunLoop {
             let is_here = self.tables.repository_of(item).is_none();
             may_begin(item) && is_here && !is_begun && !item.has_open_wait()
         };
-        self.tables.next_item_at(self.run, now, is_free)
+        self.next_item_of(now, is_free)
+    }
+
+    fn next_item_of(&self, now: Timestamp, is_free: impl Fn(&ItemRow) -> bool) -> Option<&ItemRow> {
+        let has_others = self.options.agents.len() > 1;
+        self.tables.next_item_at(
+            self.run,
+            is_free,
+            |item| self.not_before(item, now),
+            // Without another agent, every other item would meet the same service.
+            |item| !has_others && item.tries.put_off > 0 && item.hold_at(now).is_none(),
+        )
+    }
+
+    /// What is known of the agents with regard to an item.
+    fn chain_of_item<'a>(&'a self, item: &'a ItemRow) -> AgentChain<'a> {
+        static NONE: BTreeMap<String, Timestamp> = BTreeMap::new();
+        let limits = self.run().map_or(&NONE, |row| &row.spent.limited_agents);
+        AgentChain::of_item(&self.options.agents, limits, item)
+    }
+
+    /// Not before this time may the item be started; none where that time has come.
+    fn not_before(&self, item: &ItemRow, now: Timestamp) -> Option<Timestamp> {
+        self.chain_of_item(item).not_before(item, now)
     }
 
     /// Whether this runner, or another one that has it, works on the item.
@@ -933,14 +958,14 @@ impl RunLoop {
         attempt: AttemptId,
     ) -> Vec<Effect> {
         let node = item.node.clone();
-        if let Some(until) = item.not_before(now) {
+        if let Some(until) = self.not_before(item, now) {
             return self.idle_until(now, Some(until));
         }
         if !self.is_in_lane(item) {
             return self.start_lane(&node);
         }
         if item.state == ItemState::Waiting {
-            return self.start_agent(item, role_of_stage(item.stage), attempt);
+            return self.start_attempt(item, now, attempt, None);
         }
         let (run, token) = (row.id, self.token);
         match item.stage {
@@ -956,7 +981,7 @@ impl RunLoop {
             | Stage::Verdict
             | Stage::Resolve
             | Stage::Review
-            | Stage::IterationHooks => self.start_agent(item, role_of_stage(item.stage), attempt),
+            | Stage::IterationHooks => self.start_attempt(item, now, attempt, None),
             Stage::Gate if item.proof.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
                 self.cancel_gate(node)
             }
@@ -1052,6 +1077,7 @@ impl RunLoop {
 
     fn apply_baseline_answer(
         &mut self,
+        now: Timestamp,
         attempt: AttemptId,
         node: &Node,
         answer: BaselineAnswer,
@@ -1076,23 +1102,23 @@ impl RunLoop {
                 };
                 self.start_commit(command, Some(Box::new(effect)))
             }
-            BaselineAnswer::Skip(known) => {
-                self.start_attempt(&item, role_of_stage(item.stage), attempt, known)
-            }
+            BaselineAnswer::Skip(known) => self.start_attempt(&item, now, attempt, known),
         }
-    }
-
-    fn start_agent(&mut self, item: &ItemRow, role: Role, attempt: AttemptId) -> Vec<Effect> {
-        self.start_attempt(item, role, attempt, None)
     }
 
     fn start_attempt(
         &mut self,
         item: &ItemRow,
-        role: Role,
+        now: Timestamp,
         attempt: AttemptId,
         baseline: Option<BaselineResult>,
     ) -> Vec<Effect> {
+        let agent = match self.chain_of_item(item).choose_agent(now) {
+            AgentChoice::Start(agent) => agent.to_owned(),
+            // Another runner has met the limit of the last one meanwhile.
+            AgentChoice::WaitUntil(until) => return self.idle_until(now, Some(until)),
+        };
+        let role = role_of_stage(item.stage);
         let node = item.node.clone();
         let effect = Effect::StartAgent {
             attempt,
@@ -1106,7 +1132,7 @@ impl RunLoop {
             attempt,
             node,
             role,
-            agent: self.options.agent.clone(),
+            agent,
             model: self.model_of_item(item).map(str::to_owned),
             // The engine knows what the prompt will say, and looks at the tree.
             memories: Vec::new(),

@@ -463,24 +463,24 @@ impl Tables {
         own.filter_map(move |(_, place)| self.item_at(run, place))
     }
 
-    /// The item that a runner works on next at this time, of those that are
-    /// free: the first that need not wait for a time. Where all have to, or a
-    /// service has enough, it is the one that has to wait least.
+    /// The item that a runner works on next, of those that are free: the first that need
+    /// not wait for a time, as `not_before` says. Where all have to, it is the one that has
+    /// to wait least, or one that `holds_others` up.
     pub fn next_item_at(
         &self,
         run: RunId,
-        now: Timestamp,
         is_free: impl Fn(&ItemRow) -> bool,
+        not_before: impl Fn(&ItemRow) -> Option<Timestamp>,
+        holds_others: impl Fn(&ItemRow) -> bool,
     ) -> Option<&ItemRow> {
         let items = self.items_at_places(run, &self.actionable);
         let items = items.filter(|item| is_free(item));
         let mut least: Option<(Timestamp, &ItemRow)> = None;
         for item in items {
-            let Some(until) = item.not_before(now) else {
+            let Some(until) = not_before(item) else {
                 return Some(item);
             };
-            // Every other item would meet the same service.
-            if item.tries.put_off > 0 && item.hold_at(now).is_none() {
+            if holds_others(item) {
                 return Some(item);
             }
             if least.is_none_or(|(other, _)| until < other) {

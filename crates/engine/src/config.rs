@@ -38,6 +38,7 @@ use crate::world::input;
 
 pub use crate::agents::settings::{AgentTable, PricesTable, VerdictSource};
 
+pub use self::agents::UsedAgents;
 pub use self::memory::MemoryConfig;
 pub use self::merge::MergeConfig;
 pub use self::notify::NotifyConfig;
@@ -348,9 +349,10 @@ pub const OFF: &str = "off";
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AgentConfig {
     /// The agent that works when no `--agent` is given: a name from `[agents]`
-    /// or `commands`, one that piton knows, else a shell command.
+    /// or `commands`, one that piton knows, else a shell command. A list is a chain: the
+    /// next one goes on where a service had enough or a model refused.
     #[serde(rename = "use")]
-    pub use_: Option<String>,
+    pub use_: Option<UsedAgents>,
     /// Names for shell commands.
     pub commands: BTreeMap<String, String>,
     /// Longest life of an agent, as a duration.
@@ -440,6 +442,7 @@ impl Config {
         for (name, table) in &config.agents {
             agents::check_agent_table(name, table)?;
         }
+        agents::check_chain(&config)?;
         config.prices.check()?;
         config.workspace.check()?;
         config.merge.check()?;

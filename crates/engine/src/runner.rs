@@ -108,7 +108,7 @@ use crate::session::Session;
 
 pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of_lane, unit_ref_folder};
 pub(crate) use self::merging::resume_after_merge;
-pub use self::runner_state::{RunAim, RunnerJob};
+pub use self::runner_state::{RunAim, RunnerJob, WorkingAgent};
 pub use self::settling::{clean_up_dead_runner, clean_up_dead_runner_locked, settle_dead_runner};
 pub(crate) use self::site_snapshots::non_agent_files;
 pub(crate) use self::target_files::commit_target_files;
@@ -219,7 +219,9 @@ fn open_runner<'s, 'w>(
     let (tables, seen) = load_run_snapshot(session, run)?;
     let row = require_run(tables.run(run))?;
     let options = RunLoopOptions {
-        agent: job.agent.clone(),
+        agents: (job.agents.iter())
+            .map(|agent| agent.recorded_name.clone())
+            .collect(),
         model: job.model.clone(),
         wait: job.wait,
         once: job.once,
@@ -507,7 +509,7 @@ impl Runner<'_, '_> {
         if self.joining.beside.is_some() {
             return Ok(());
         }
-        let grace = self.job.agent_limits.grace;
+        let grace = self.job.first_agent().limits.grace;
         let living = run_lock::locks_of_living_runners(&self.session.project, &self.row);
         let orphaned = OrphanedRun {
             tables: self.lp.tables(),

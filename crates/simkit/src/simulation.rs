@@ -164,7 +164,7 @@ impl Sim {
             ..Limits::default()
         };
         let options = RunLoopOptions {
-            agent: "scripted".to_owned(),
+            agents: vec!["scripted".to_owned()],
             wait: rng.percent(40),
             once: rng.percent(15),
             workers: workers(&mut rng),

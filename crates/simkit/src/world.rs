@@ -437,6 +437,7 @@ impl World {
             report: Box::new(report),
             recovery: None,
             claimed: Vec::new(),
+            agents: Vec::new(),
         }
     }
 

@@ -19,6 +19,7 @@ use super::requests;
 use super::reviewing::apply_review;
 use super::settling::{count_standings, update_ready_items};
 use super::splitting::split_item;
+use crate::agent_chain::{AgentChain, AgentTurn};
 use crate::attempt::{AttemptContext, AttemptRow, Outcome, Report, Role};
 use crate::classify::FailureCategory;
 use crate::decision::DecisionKind;
@@ -38,6 +39,7 @@ use crate::run::{Pause, RunRow, RunState};
 use crate::standing::state_of_run;
 use crate::trouble::Trouble;
 use crate::views::apply_event;
+use jiff::Timestamp;
 
 /// What a runner begins to work with.
 pub(super) struct InvocationStart<'a> {
@@ -383,6 +385,21 @@ pub(super) struct AttemptEnd<'a> {
     pub(super) recovery: Option<&'a Recovery>,
     /// The other items that it marked as done.
     pub(super) claimed: &'a [Node],
+    /// The agents of its runner, in the order in which they are tried.
+    pub(super) agents: &'a [String],
+}
+
+/// Which agent gives way to others after an attempt.
+fn agent_turn(
+    story: &EventBuffer<'_>,
+    item: &ItemRow,
+    ended: &AttemptEnd<'_>,
+) -> Result<Option<AgentTurn>, Refusal> {
+    let row = story.tables.attempt(ended.attempt);
+    let agent = row.map_or("", |row| row.agent.as_str());
+    let limits = &story.require_run(item.run)?.spent.limited_agents;
+    let chain = AgentChain::of_item(ended.agents, limits, item);
+    Ok(chain.turn_after(agent, ended.report, item.tries.put_off, story.rows.now))
 }
 
 pub(super) fn end_attempt(
@@ -407,14 +424,31 @@ pub(super) fn end_attempt(
     let name = row.and_then(|row| row.name.clone());
     let mut report = with_model_usage(report, row.and_then(|row| row.model.as_deref()));
     let name = name.as_deref().unwrap_or_default();
+    let turn = agent_turn(story, &item, ended)?;
+    if turn.is_some() && !report.is_rate_limited() {
+        // Nothing is counted against the item that another agent goes on with.
+        report.outcome = Outcome::Interrupted;
+        report.category = None;
+    }
     // What keeps a hook from its end holds up nothing: it has failed.
-    if role == Role::IterationHook && (report.is_rate_limited() || report.was_cut_off()) {
+    let waits = turn.as_ref().is_some_and(|turn| turn.wait_until.is_some());
+    if role == Role::IterationHook && (waits || report.was_cut_off()) {
         report.outcome = Outcome::Failed;
     }
     remembering::learn_from_report(story, &mut report, node.as_str(), name, &item.tries.carried);
     let report = &report;
     let unchecked = is_waiting_for_check(story, &item, attempt, role, report);
-    let change = append_attempt_end(story, &item, attempt, report, unchecked);
+    let over = FinishedAttempt {
+        at: ItemRef { run, node },
+        attempt,
+        role,
+        report,
+        unchecked,
+        recovery,
+        is_leaf: item.is_leaf(),
+        turn: turn.as_ref(),
+    };
+    let change = append_attempt_end(story, &item, &over);
     let is_weakened = report
         .changes
         .proof
@@ -437,16 +471,11 @@ pub(super) fn end_attempt(
     if is_work && report.outcome == Outcome::Completed {
         story.update_screenshot_question(run, node, report.lacks_screenshot);
     }
-    let over = FinishedAttempt {
-        at: ItemRef { run, node },
-        attempt,
-        role,
-        report,
-        unchecked,
-        recovery,
-        is_leaf: item.is_leaf(),
-    };
     apply_outcome(story, &over)?;
+    // Several agents are waited for by their limits.
+    if ended.agents.len() > 1 && report.is_rate_limited() {
+        return Ok(());
+    }
     interrupt_run_that_cannot_go_on(story, &item, report)
 }
 
@@ -454,21 +483,20 @@ pub(super) fn end_attempt(
 fn append_attempt_end(
     story: &mut EventBuffer<'_>,
     item: &ItemRow,
-    attempt: AttemptId,
-    report: &Report,
-    unchecked: bool,
+    over: &FinishedAttempt<'_>,
 ) -> TreeChange {
-    let mut kept = with_attempt_context(report, item);
+    let mut kept = with_attempt_context(over.report, item);
     if kept.changes.tree_before.is_none() {
         kept.changes.tree_before.clone_from(&item.work.started_on);
     }
     let change = TreeChange::extend_with_attempt(None, &kept, item.work.started_on.as_ref());
     story.append(AttemptEvent::Ended {
-        attempt,
+        attempt: over.attempt,
         run: item.run,
         node: item.node.clone(),
         report: Box::new(kept),
-        unchecked,
+        unchecked: over.unchecked,
+        unavailable: over.turn.map(|turn| turn.unavailable.clone()),
     });
     change
 }
@@ -504,6 +532,7 @@ struct FinishedAttempt<'a> {
     unchecked: bool,
     recovery: Option<&'a Recovery>,
     is_leaf: bool,
+    turn: Option<&'a AgentTurn>,
 }
 
 /// Why it came to what it came to.
@@ -518,20 +547,23 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
     let (role, report) = (over.role, over.report);
     let error = reason_of_report(report);
     let outcome = outcome_after_cut_offs(story, over.at, report);
+    let wait_until = over.turn.and_then(|turn| turn.wait_until);
     match (outcome, role) {
         // The runner stopped, or died: the next one runs the hook again.
         (Outcome::Interrupted, Role::IterationHook) => {}
         // What comes of a hook changes nothing for its item.
         (_, Role::IterationHook) => advance_after_hook(story, run, node),
-        (Outcome::Interrupted, _) if report.is_rate_limited() && over.is_leaf => {
-            retry_later(story, run, node, stage_of_role(role), report);
+        (Outcome::Interrupted, _) if let Some(until) = wait_until.filter(|_| over.is_leaf) => {
+            retry_later(story, over, until);
         }
         // It is reviewed again by the next one.
         (Outcome::Interrupted, Role::Reviewer) => {}
         (_, Role::Reviewer) => apply_review(story, run, node, over.attempt)?,
         (Outcome::NeedsHuman, _) => wait_for_human(story, run, node, report),
         // Without the conversation no agent can be asked for the verdict.
-        (Outcome::Interrupted, Role::Verdict) if report.program.conversation.is_some() => {
+        (Outcome::Interrupted, Role::Verdict)
+            if report.program.conversation.is_some() && over.turn.is_none() =>
+        {
             reset_to_stage(story, run, node, Stage::Verdict);
         }
         (Outcome::Interrupted, Role::Worker | Role::Verdict) => {
@@ -636,6 +668,7 @@ fn is_waiting_for_check(
         node: item.node.clone(),
         report: Box::new(report.clone()),
         unchecked: false,
+        unavailable: None,
     });
     let now = apply_event(
         &key,
@@ -733,27 +766,20 @@ fn reset_to_stage(story: &mut EventBuffer<'_>, run: RunId, node: &Node, stage: S
 
 /// The service has enough for now: the item is tried again when it serves
 /// again, and nothing is counted against it.
-fn retry_later(
-    story: &mut EventBuffer<'_>,
-    run: RunId,
-    node: &Node,
-    stage: Stage,
-    report: &Report,
-) {
+fn retry_later(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>, until: Timestamp) {
+    let (ItemRef { run, node }, report) = (over.at, over.report);
     let times = story
         .require_item(run, node)
         .map_or(1, |item| item.tries.put_off);
-    let now = story.rows.now;
     if report.program.resets_at.is_none() && times > policy::PUT_OFF_TIMES_MAX {
         let error = report.error.as_deref();
         let error = error.unwrap_or("the service has enough, again and again");
         give_up_item(story, run, node, ItemState::Failed, error);
         return;
     }
-    let resets = report.program.resets_at.unwrap_or(now);
     story.move_item(run, node, ItemState::Waiting, |moved| {
-        moved.stage = Some(stage);
-        moved.until = Some(policy::rate_limit_wait_end(resets, times, now));
+        moved.stage = Some(stage_of_role(over.role));
+        moved.until = Some(until);
         moved.error.clone_from(&report.error);
     });
 }

@@ -2,6 +2,7 @@
 
 use super::subject::subject_events;
 use super::texts::{EventText, TextVisitor, visit_option, visit_report, visit_reported_attempt};
+use crate::agent_chain::UnavailableAgent;
 use crate::attempt::{Outcome, Report, ReportedAttempt, Role};
 use crate::evidence::BaselineResult;
 use crate::id::{AttemptId, Node, RunId};
@@ -62,6 +63,9 @@ subject_events! {
             /// to accept what there is: [`AttemptEvent::Judged`] follows.
             #[serde(default, skip_serializing_if = "std::ops::Not::not")]
             unchecked: bool,
+            /// The agent that is passed over from now on.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            unavailable: Option<UnavailableAgent>,
         },
         /// The check of the item, or a person, said what the work of an attempt
         /// came to whose outcome waited for that.
@@ -123,8 +127,15 @@ impl AttemptEvent {
                 node: _,
                 report,
                 unchecked: _,
+                unavailable,
+            } => {
+                visit_report(report, each);
+                let agent = unavailable.as_mut().map(|passed| &mut passed.agent);
+                agent
+                    .into_iter()
+                    .for_each(|agent| each(EventText::Free(agent)));
             }
-            | Self::Answered {
+            Self::Answered {
                 attempt: _,
                 run: _,
                 node: _,

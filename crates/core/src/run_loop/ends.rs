@@ -99,7 +99,9 @@ impl RunLoop {
             } => {
                 let report = with_live_usage(report, work);
                 let item = self.tables.item(self.run, &node);
-                let cannot_wait = item.is_some_and(|item| item.cannot_wait_for_reset(&report));
+                let has_others = self.options.agents.len() > 1;
+                let cannot_wait =
+                    item.is_some_and(|item| !has_others && item.cannot_wait_for_reset(&report));
                 // Alone it interrupts the run, which says it.
                 if report.program.cannot_start || (cannot_wait && self.has_other_runners()) {
                     let of_service = cannot_wait.then_some(Trouble::RateLimit);
@@ -195,6 +197,7 @@ impl RunLoop {
             report,
             recovery,
             claimed,
+            agents: self.options.agents.clone(),
         };
         self.start_commit(command, None)
     }

@@ -140,7 +140,7 @@ impl RunLoop {
         may_begin: impl Fn(&ItemRow) -> bool,
     ) -> Option<&ItemRow> {
         let mut busy = self.busy_units();
-        let is_due = |item: &&ItemRow| item.not_before(now).is_none();
+        let is_due = |item: &&ItemRow| self.not_before(item, now).is_none();
         let barred = lanes.held.values().filter(|unit| self.is_barred(unit));
         let barred: Vec<Node> = barred.cloned().collect();
         let own = lanes.held.len() - barred.len();
@@ -169,7 +169,7 @@ impl RunLoop {
                 may_take && self.has_target(&unit) && !self.has_overlapping_work(lanes, &unit);
             !busy.contains(&unit) && (is_held(&unit) || may_be_taken) && self.is_startable(item)
         };
-        self.tables.next_item_at(self.run, now, fits)
+        self.next_item_of(now, fits)
     }
 
     /// Whether a unit that is at work is about the same files.

@@ -182,9 +182,13 @@ fn apply_attempt_event(row: &mut ItemRow, event: &AttemptEvent, stamp: &EventSta
             attempt,
             report,
             unchecked,
+            unavailable,
             ..
         } => {
             row.attempt = None;
+            let passed = unavailable.iter().filter(|passed| passed.until.is_none());
+            let passed = passed.map(|passed| passed.agent.clone());
+            row.tries.refused_by.extend(passed);
             let started_on = row.work.started_on.take();
             end_work(row, stamp, report.program.duration_s);
             record_commits(row, report.changes.commits.iter().flatten());
@@ -288,8 +292,11 @@ fn record_commits<'c>(row: &mut ItemRow, made: impl IntoIterator<Item = &'c Stri
 
 /// The conversation in which an attempt that was interrupted goes on.
 fn resumable_conversation(report: &Report) -> Option<Box<Conversation>> {
-    let was_interrupted =
-        report.outcome == Outcome::Interrupted && report.program.trouble != Some(Trouble::Session);
+    let is_over = matches!(
+        report.program.trouble,
+        Some(Trouble::Session | Trouble::Refusal)
+    );
+    let was_interrupted = report.outcome == Outcome::Interrupted && !is_over;
     let goes_on = was_interrupted || report.program.can_be_asked;
     let conversation = report.program.conversation.clone().filter(|_| goes_on)?;
     if !Conversation::is_valid_id(&conversation.id) {
@@ -416,6 +423,7 @@ fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
         }
         row.tries.broken_off = 0;
         row.tries.put_off = 0;
+        row.tries.refused_by.clear();
         row.tries.check_recoveries = 0;
     }
     let at_check = row.stage == Stage::Gate && moved.from == ItemState::Working;

@@ -2,6 +2,7 @@
 
 use super::open_children::count_open_children;
 use super::unit::apply_to_lanes;
+use crate::agent_chain::UnavailableAgent;
 use crate::attempt::{Outcome, Report};
 use crate::event::{AttemptEvent, Event, ItemEvent, NotificationEvent, RunEvent, RunPlanned};
 use crate::journal::EventStamp;
@@ -14,6 +15,7 @@ use crate::run::{
     RunState, RunnerRequest,
 };
 use crate::trouble::Trouble;
+use jiff::Timestamp;
 
 /// What `event` makes of the row of its run.
 pub(super) fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<RunRow> {
@@ -28,7 +30,7 @@ pub(super) fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) ->
         Event::Run(event) => apply_run_event(&mut row, event, stamp),
         Event::Item(event) => count_item_event(&mut row, event),
         Event::Unit(event) => apply_to_lanes(&mut row, event),
-        Event::Attempt(event) => count_attempt_event(&mut row, event),
+        Event::Attempt(event) => count_attempt_event(&mut row, event, stamp),
         Event::Notification(event) => apply_notification_event(&mut row, event, stamp),
         Event::Decision(_) | Event::Session(_) | Event::Memory(_) | Event::File(_) => {}
     }
@@ -177,7 +179,7 @@ fn count_item_event(row: &mut RunRow, event: &ItemEvent) {
     }
 }
 
-fn count_attempt_event(row: &mut RunRow, event: &AttemptEvent) {
+fn count_attempt_event(row: &mut RunRow, event: &AttemptEvent, stamp: &EventStamp) {
     match event {
         // A hook belongs to the iteration that it follows.
         AttemptEvent::Started { hook: Some(_), .. } => {}
@@ -185,20 +187,35 @@ fn count_attempt_event(row: &mut RunRow, event: &AttemptEvent) {
             row.invocation.iterations += 1;
             row.invocation.iterations_total += 1;
         }
-        AttemptEvent::Ended { node, report, .. } => {
+        AttemptEvent::Ended {
+            node,
+            report,
+            unavailable,
+            ..
+        } => {
             add_spend(row, report);
+            record_limit(&mut row.spent, unavailable.as_ref(), stamp.time);
             row.spent.has_counted |=
                 !report.program.cannot_start && report.outcome != Outcome::Interrupted;
             let is_refused = report.program.trouble == Some(Trouble::HookRefused);
             row.spent.hook_refused = is_refused.then(|| node.clone());
-            // A wait for a service is no iteration.
-            if report.is_rate_limited() {
+            // A wait for a service is no iteration, nor is one whose item goes on elsewhere.
+            if report.is_rate_limited() || unavailable.is_some() {
                 row.invocation.iterations = row.invocation.iterations.saturating_sub(1);
             }
         }
         AttemptEvent::Reported(told) => add_spend(row, &told.report),
         AttemptEvent::Answered { .. } | AttemptEvent::Judged { .. } | AttemptEvent::Revised(_) => {}
     }
+}
+
+/// Notes that the service of an agent has enough, and forgets limits that are over.
+fn record_limit(spent: &mut RunSpending, passed: Option<&UnavailableAgent>, now: Timestamp) {
+    let Some((passed, until)) = passed.and_then(|passed| Some((passed, passed.until?))) else {
+        return;
+    };
+    spent.limited_agents.retain(|_, until| *until > now);
+    spent.limited_agents.insert(passed.agent.clone(), until);
 }
 
 fn add_spend(row: &mut RunRow, report: &Report) {

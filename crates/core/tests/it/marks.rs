@@ -243,6 +243,7 @@ fn end_with_claims(
         report: Box::new(report),
         recovery: None,
         claimed: claimed.iter().map(|at| node(at)).collect(),
+        agents: Vec::new(),
     };
     world.ok(command);
 }

@@ -1,6 +1,7 @@
 //! What the loop wants of the world, and when: stops, limits, waits, and
 //! what a dead runner left.
 
+mod agent_chain;
 mod budgets;
 mod several;
 mod waits;

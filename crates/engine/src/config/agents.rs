@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 use piton_core::amount::parse_duration;
+use serde::{Deserialize, Serialize};
 
 use super::{AgentConfig, Config, OFF};
 use crate::agents::known_program::KnownProgram;
@@ -25,7 +26,35 @@ const CUSTOM_KEYS: &[&str] = &[
     "read",
 ];
 
+/// The agents that `use` names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a name, or a list of names")]
+pub enum UsedAgents {
+    /// A name or a command.
+    One(String),
+    /// Names, in the order in which they are tried.
+    Chain(Vec<String>),
+}
+
+impl UsedAgents {
+    /// The names, in their order; none where `use` says nothing.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) if name.trim().is_empty() => &[],
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Chain(names) => names,
+        }
+    }
+}
+
 impl Config {
+    /// The agents that work when no other is named.
+    #[must_use]
+    pub fn used_agents(&self) -> &[String] {
+        self.agent.use_.as_ref().map_or(&[], UsedAgents::names)
+    }
+
     /// The shell command that `agent` names, or is.
     ///
     /// `sh:CMD` is always a command.
@@ -148,6 +177,33 @@ fn reason_unfit(by: VerdictSource, program: &KnownProgram) -> Option<String> {
             program.name
         )
     })
+}
+
+/// What does not fit in a chain. A word that is no name of an agent would be a command, and
+/// a mistyped name be noticed in the middle of the night.
+pub(super) fn check_chain(config: &Config) -> Result<(), String> {
+    let Some(UsedAgents::Chain(names)) = &config.agent.use_ else {
+        return Ok(());
+    };
+    if names.is_empty() {
+        return Err("agent.use: a chain names at least one agent".to_owned());
+    }
+    for (nth, name) in names.iter().enumerate() {
+        let is_known = config.agents.contains_key(name)
+            || config.agent.commands.contains_key(name)
+            || program_table::find_program(name).is_some()
+            || name.starts_with("sh:");
+        if !is_known {
+            return Err(format!(
+                "agent.use: no agent is called `{name}`; in a chain stand names of `[agents]` and `[agent.commands]`, `sh:CMD`, and {}",
+                program_table::agent_choices()
+            ));
+        }
+        if names[..nth].contains(name) {
+            return Err(format!("agent.use: `{name}` stands there twice"));
+        }
+    }
+    Ok(())
 }
 
 /// What does not fit in the table of an agent, with the key that says it.

@@ -24,7 +24,7 @@ use tempfile::NamedTempFile;
 use super::active_work::{ActiveWork, WorkNumber, WorkPurpose, WorkStopCause};
 use super::dead_runner::{sanitize_file_name, transcripts_folder};
 use super::feed::{AgentFeed, SessionSource};
-use super::runner_state::Runner;
+use super::runner_state::{Runner, WorkingAgent};
 use super::site::{Site, SiteSnapshot};
 use crate::agents::answer::{self, AgentStopReason, ProgramEnd};
 use crate::agents::session_file::SessionScope;
@@ -82,18 +82,19 @@ impl Runner<'_, '_> {
         self.record_artifact_before(&item, &site, role);
         let mark = attempt.to_string();
         let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
-        let ongoing = self.ongoing_conversation(&item, role);
+        let agent = self.agent_of_attempt(attempt).clone();
+        let ongoing = self.ongoing_conversation(&item, role, &agent);
         let mut env = self.agent_environment(&item, role, &mark);
         let tools = self.agent_tools(&env, &mark);
         let order = LaunchOptions {
             conversation: &mark,
             resume: ongoing.map(|ongoing| ongoing.id.as_str()),
-            model: self.model_of_item(&item),
+            model: self.model_of_item(&item, &agent),
             budget_usd: self.lp.budget_left().usd.map(Dollars::as_f64),
             is_root: rustix::process::geteuid().is_root(),
             tools: tools.as_ref(),
         };
-        let launch = match self.job.program.launch_command(&order) {
+        let launch = match agent.program.launch_command(&order) {
             Ok(launch) => launch,
             Err(failure) => {
                 let why = describe_failure(&failure);
@@ -103,7 +104,7 @@ impl Runner<'_, '_> {
         let output = self.spool.output_path(&mark).map_err(fault)?;
         let feed = self.agent_feed(attempt, &output, ongoing);
         let hook = self.hook_part(&item, role);
-        let (config, name) = (&self.job.config, &self.job.agent);
+        let (config, name) = (&self.job.config, &agent.name);
         let admitted = self
             .job
             .trust
@@ -120,7 +121,7 @@ impl Runner<'_, '_> {
             env,
             stdin: self.render_prompt(&item, role, ongoing.is_some())?,
             output,
-            limits: self.job.agent_limits,
+            limits: agent.limits,
             mark: mark.clone(),
         };
         let starting = self.work.starting.remove(node);
@@ -147,7 +148,7 @@ impl Runner<'_, '_> {
         output: &Path,
         ongoing: Option<&Conversation>,
     ) -> Option<Box<AgentFeed>> {
-        let program = &*self.job.program;
+        let program = &*self.agent_of_attempt(attempt).program;
         let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
         let reader = program.output_reader(total)?;
         let circles = LoopDetector::new(self.job.config.stuck.thresholds());
@@ -198,7 +199,12 @@ impl Runner<'_, '_> {
     }
 
     /// The conversation in which an attempt goes on.
-    fn ongoing_conversation<'i>(&self, item: &'i ItemRow, role: Role) -> Option<&'i Conversation> {
+    fn ongoing_conversation<'i>(
+        &self,
+        item: &'i ItemRow,
+        role: Role,
+        agent: &WorkingAgent,
+    ) -> Option<&'i Conversation> {
         let ongoing = match role {
             Role::Worker | Role::Verdict => item.tries.ongoing.as_deref(),
             // Programs know their conversations by the folder.
@@ -211,7 +217,7 @@ impl Runner<'_, '_> {
             }
         };
         let fits = |ongoing: &&Conversation| {
-            ongoing.agent == self.job.agent && self.job.program.can_resume()
+            ongoing.agent == agent.recorded_name && agent.program.can_resume()
         };
         ongoing.filter(fits)
     }
@@ -254,7 +260,8 @@ impl Runner<'_, '_> {
         if let Some(mut said) = feed.drain_new_usage() {
             let row = self.lp.tables().attempt(*attempt);
             let asked = row.and_then(|row| row.model.as_deref());
-            let model = self.job.program.resolve_model(asked);
+            let agent = self.job.agent_of_name(row.map_or("", |row| &row.agent));
+            let model = agent.program.resolve_model(asked);
             self.job.prices.fill_estimates(&mut said, model.as_deref());
             inputs.push(Input::Spent {
                 node: node.clone(),
@@ -335,7 +342,8 @@ impl Runner<'_, '_> {
 
     /// What an agent or a gate finds in its environment.
     pub(super) fn environment(&self, item: &ItemRow, mark: &str) -> Vec<(String, String)> {
-        let model = self.model_of_item(item).unwrap_or_default();
+        let agent = self.agent_of_item(item);
+        let model = self.model_of_item(item, agent).unwrap_or_default();
         let own = [
             ("PITON_RUN", self.row.name.as_str()),
             ("PITON_ITEM", item.node.as_str()),
@@ -384,7 +392,7 @@ impl Runner<'_, '_> {
         let ended = ProgramEnd {
             code: exit.code,
             signal: exit.signal,
-            stopped: self.stop_details(exit, asked),
+            stopped: self.stop_details(attempt, exit, asked),
         };
         let (mut report, text) = self.read_report(attempt, &node, feed, &ended)?;
         add_trouble_of_stop(stopped_for, &mut report);
@@ -439,7 +447,7 @@ impl Runner<'_, '_> {
         let output = self.output_path(attempt)?;
         let verdict = self.verdict_source(attempt);
         let read = match feed {
-            Some(feed) => self.report_of_feed(node, *feed, ended, verdict),
+            Some(feed) => self.report_of_feed(attempt, *feed, ended, verdict),
             None => spool::read_tail(&output, ANSWER_BYTES)
                 .map(|text| (answer::report_of_output(&text, ended, verdict), text)),
         };
@@ -496,16 +504,17 @@ impl Runner<'_, '_> {
     /// The conversation of an attempt whose program was told its id and prints
     /// none; that of an attempt that went on in one is the same.
     fn assigned_conversation(&self, attempt: AttemptId) -> Option<Conversation> {
-        if !self.job.program.can_set_conversation_id() {
+        let agent = self.agent_of_attempt(attempt);
+        if !agent.program.can_set_conversation_id() {
             return None;
         }
         let row = self.lp.tables().attempt(attempt)?;
         let item = self.lp.tables().item(self.row.id, &row.node)?;
         let known = self
-            .ongoing_conversation(item, row.role)
+            .ongoing_conversation(item, row.role, agent)
             .map(|ongoing| ongoing.id.clone());
         Some(Conversation {
-            agent: self.job.agent.clone(),
+            agent: agent.recorded_name.clone(),
             id: known.unwrap_or_else(|| attempt.to_string()),
             total: None,
         })
@@ -525,22 +534,24 @@ impl Runner<'_, '_> {
         let row = self.lp.tables().attempt(attempt);
         match row.map(|row| row.role) {
             Some(Role::IterationHook | Role::Reviewer) => VerdictSource::ExitStatus,
-            Some(_) | None => self.job.verdict,
+            Some(_) | None => self.agent_of_attempt(attempt).verdict,
         }
     }
 
     /// What came of an agent whose adapter read what it printed, and its words.
     fn report_of_feed(
         &self,
-        node: &Node,
+        attempt: AttemptId,
         feed: AgentFeed,
         ended: &ProgramEnd,
         verdict: VerdictSource,
     ) -> io::Result<(Report, String)> {
         let mut fed = feed.read_to_end(ended, self.now())?;
-        let item = self.lp.tables().item(self.row.id, node);
-        let asked = item.and_then(|item| self.model_of_item(item));
-        let model = self.job.program.resolve_model(asked);
+        let agent = self.agent_of_attempt(attempt);
+        let row = self.lp.tables().attempt(attempt);
+        let item = row.and_then(|row| self.lp.tables().item(self.row.id, &row.node));
+        let asked = item.and_then(|item| self.model_of_item(item, agent));
+        let model = agent.program.resolve_model(asked);
         self.job
             .prices
             .fill_estimates(&mut fed.said, model.as_deref());
@@ -549,7 +560,7 @@ impl Runner<'_, '_> {
         let mut report = outcome::report_of_result(fed.said, ended, verdict);
         report.program.activity = fed.activity;
         if let Some(conversation) = &mut report.program.conversation {
-            conversation.agent.clone_from(&self.job.agent);
+            conversation.agent.clone_from(&agent.recorded_name);
         }
         Ok((report, words.join("\n")))
     }
@@ -604,10 +615,11 @@ impl Runner<'_, '_> {
 
     fn stop_details(
         &self,
+        attempt: AttemptId,
         exit: &ProcessExit,
         asked: Option<WorkStopCause>,
     ) -> Option<AgentStopReason> {
-        let limits = &self.job.agent_limits;
+        let limits = &self.agent_of_attempt(attempt).limits;
         let spoken = |time: Option<std::time::Duration>| {
             piton_core::amount::format_duration(time.unwrap_or_default().as_secs())
         };
@@ -736,7 +748,8 @@ impl Runner<'_, '_> {
         let redactor = self.session.world.redactor();
         let feed =
             AgentFeed::new(output, reader, LoopDetector::default(), redactor).with_session(source);
-        let read = self.report_of_feed(node, feed, &ProgramEnd::default(), self.job.verdict);
+        let verdict = self.agent_of_attempt(attempt).verdict;
+        let read = self.report_of_feed(attempt, feed, &ProgramEnd::default(), verdict);
         let Ok((seen, words)) = read else {
             return report;
         };

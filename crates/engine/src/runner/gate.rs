@@ -154,7 +154,7 @@ impl Runner<'_, '_> {
                 wall: Some(Duration::from_secs(gate.timeout_s)),
                 idle: None,
                 output_bytes_max: Some(OUTPUT_BYTES_MAX),
-                ..self.job.agent_limits
+                ..self.job.first_agent().limits
             },
             mark: mark.clone(),
         };

@@ -87,7 +87,7 @@ impl Runner<'_, '_> {
             later_check: self.later_check(item),
             worktree: self.own_worktree(item),
             commit_by: self.commit_by(),
-            report_by: self.report_by(),
+            report_by: self.report_by(item),
             pieces: self.describe_pieces(item),
             goes_on,
             claimed_at: self.node_of_claim(item)?,
@@ -346,9 +346,9 @@ impl Runner<'_, '_> {
         }
     }
 
-    fn report_by(&self) -> ReportBy {
-        let has_tools =
-            self.job.program.can_use_tools() && self.session.world.program_path().is_some();
+    fn report_by(&self, item: &ItemRow) -> ReportBy {
+        let has_tools = self.agent_of_item(item).program.can_use_tools()
+            && self.session.world.program_path().is_some();
         if has_tools {
             ReportBy::Tool
         } else {
@@ -377,7 +377,8 @@ impl Runner<'_, '_> {
             return Ok(command);
         };
         if let Some(item) = self.lp.tables().item(*run, node) {
-            *model = self.model_of_item(item).map(str::to_owned);
+            let working = self.job.agent_of_name(agent);
+            *model = self.model_of_item(item, working).map(str::to_owned);
             if *role == Role::Worker && self.is_done_by_piton(item) {
                 PITON.clone_into(agent);
             }

@@ -168,7 +168,7 @@ impl Runner<'_, '_> {
         let row = require_run(rows.tables.run(run))?;
         let mut living = run_lock::locks_of_living_runners(&self.session.project, &row);
         living.push(self.spool.lock_name());
-        let grace = self.job.agent_limits.grace;
+        let grace = self.job.first_agent().limits.grace;
         let orphaned = OrphanedRun {
             tables: &rows.tables,
             run,

@@ -280,18 +280,25 @@ fn refuse_missing_agent_program(
     let project = &session.project;
     let may_be_made = job.config.workspace.setup.is_some() || has_include_file(&project.work_tree);
     let launch = agents::preflight_options(job.model.as_deref());
-    let Some(program) = agents::relative_program(&*job.program, &launch)? else {
-        return Ok(());
-    };
+    let mut programs = Vec::new();
+    for agent in &job.agents {
+        programs.extend(agents::relative_program(&*agent.program, &launch)?);
+    }
     let tip = row
         .branches
         .target
         .as_ref()
         .map(|target| target.tip.as_str());
-    let mut begins = tip.into_iter().chain(["HEAD"]);
-    if may_be_made || begins.any(|at| git::is_in_commit(&project.root, at, &program)) {
+    let is_missing = |program: &String| {
+        let mut begins = tip.into_iter().chain(["HEAD"]);
+        !begins.any(|at| git::is_in_commit(&project.root, at, program))
+    };
+    let Some(program) = programs
+        .into_iter()
+        .find(|program| !may_be_made && is_missing(program))
+    else {
         return Ok(());
-    }
+    };
     let whole: PathBuf = project.root.join(&program).components().collect();
     Err(Failure::new(
         "agent.cannot_start",

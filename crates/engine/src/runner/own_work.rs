@@ -14,7 +14,7 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::{ItemRole, OwnWork, Phases, RunContext};
 use piton_formats::registry::plan_format;
 
-use super::runner_state::{Runner, RunnerJob};
+use super::runner_state::{Runner, RunnerJob, WorkingAgent};
 use super::site::Site;
 use crate::failure::Failure;
 use crate::project::inside::resolve_named_within;
@@ -79,23 +79,38 @@ impl Runner<'_, '_> {
     /// The model that an agent is asked to use for an item: that of the plan or of
     /// the person, else that of the role in which it works. What is configured for
     /// the role comes before what is for the agent, and that before the role's own.
-    pub(super) fn model_of_item<'m>(&'m self, item: &'m ItemRow) -> Option<&'m str> {
+    pub(super) fn model_of_item<'m>(
+        &'m self,
+        item: &'m ItemRow,
+        agent: &'m WorkingAgent,
+    ) -> Option<&'m str> {
         let config = &self.job.config;
         let of_role = || {
             let table = config.roles.get(self.role_of_item(item)?.name)?;
             table.model.as_deref()
         };
         let own = || {
-            let agent = &self.job.agent;
             let has_own = config
                 .agents
-                .get(agent)
+                .get(&agent.name)
                 .is_some_and(|table| table.model.is_some());
-            let program = config.program_of_agent(agent)?;
+            let program = config.program_of_agent(&agent.name)?;
             let role = self.role_of_item(item).filter(|_| !has_own)?;
             role.model.filter(|model| program.understands_model(model))
         };
         self.lp.model_of_item(item).or_else(of_role).or_else(own)
+    }
+
+    /// The agent that works on an item, or the first one.
+    pub(super) fn agent_of_item(&self, item: &ItemRow) -> &WorkingAgent {
+        let open = item.attempt.map(|attempt| self.agent_of_attempt(attempt));
+        open.unwrap_or_else(|| self.job.first_agent())
+    }
+
+    /// The agent of an attempt that is open.
+    pub(super) fn agent_of_attempt(&self, attempt: AttemptId) -> &WorkingAgent {
+        let row = self.lp.tables().attempt(attempt);
+        self.job.agent_of_name(row.map_or("", |row| &row.agent))
     }
 
     /// Whether piton works on an item itself.

@@ -324,7 +324,7 @@ impl Runner<'_, '_> {
                 wall: Some(Duration::from_secs(gate.timeout_s)),
                 idle: None,
                 output_bytes_max: Some(gate::OUTPUT_BYTES_MAX),
-                ..self.job.agent_limits
+                ..self.job.first_agent().limits
             },
             mark: mark.clone(),
         };

@@ -34,6 +34,7 @@ use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync::AskedFileFingerprints;
 use crate::process::{ProcessExit, ProcessLimits};
 use crate::session::Session;
+use crate::world::World;
 
 /// How often the runner looks for events of others while it waits.
 pub(super) const TICK: SignedDuration = SignedDuration::from_millis(150);
@@ -49,6 +50,57 @@ pub enum RunAim {
     Join,
 }
 
+/// An agent that works on a run.
+#[derive(Clone, Debug)]
+pub struct WorkingAgent {
+    /// Its name in the settings, or its command.
+    pub name: String,
+    /// The same as attempts record it: without secrets.
+    pub recorded_name: String,
+    /// What starts it and reads it.
+    pub program: Rc<dyn Agent>,
+    /// What says that its work is done.
+    pub verdict: VerdictSource,
+    /// What bounds it.
+    pub limits: ProcessLimits,
+}
+
+impl WorkingAgent {
+    /// The agent of this name, by the settings; `verdict` is what a person asked for.
+    ///
+    /// # Errors
+    ///
+    /// When what is configured for it does not fit.
+    pub(crate) fn resolve(
+        world: &World,
+        config: &Config,
+        name: &str,
+        verdict: Option<VerdictSource>,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            recorded_name: world.redactor().redact(name).into_owned(),
+            program: config.resolve_agent(name)?.into(),
+            verdict: config.resolve_verdict_by(name, verdict)?,
+            limits: config.limits_of_agent(name),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl RunnerJob {
+    /// The agent that is tried first.
+    pub(super) fn first_agent(&self) -> &WorkingAgent {
+        self.agents.first().expect("a job has an agent")
+    }
+
+    /// The agent of that recorded name; the first one where none has it.
+    pub(super) fn agent_of_name(&self, recorded: &str) -> &WorkingAgent {
+        let mut agents = self.agents.iter();
+        let own = agents.find(|agent| agent.recorded_name == recorded);
+        own.unwrap_or_else(|| self.first_agent())
+    }
+}
+
 /// What a runner is to do.
 #[derive(Clone, Debug)]
 pub struct RunnerJob {
@@ -56,16 +108,10 @@ pub struct RunnerJob {
     pub aim: RunAim,
     /// The run.
     pub run: RunId,
-    /// The agent, as recorded.
-    pub agent: String,
-    /// What starts it and reads it.
-    pub program: Rc<dyn Agent>,
-    /// What says that its work is done.
-    pub verdict: VerdictSource,
+    /// The agents, in the order in which they are tried; at least one.
+    pub agents: Vec<WorkingAgent>,
     /// The settings: an attempt that a dead runner left may be of another agent.
     pub config: Config,
-    /// What bounds an agent.
-    pub agent_limits: ProcessLimits,
     /// What tokens cost, where its program does not say.
     pub prices: Prices,
     /// The model for nodes whose plan names none.

@@ -1,6 +1,5 @@
 //! Clearing up after a dead runner of a run that is not to be run now.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use piton_core::evidence::ClaimSettings;
@@ -14,8 +13,7 @@ use super::dead_runner::{
 use super::run_facts::{facts_of_run, load_run_snapshot, open_plan_sync, require_run};
 use super::run_invocation;
 use super::run_lock::{self, RunLock, locks_of_living_runners};
-use super::runner_state::{RunAim, RunnerJob};
-use crate::agents::Agent;
+use super::runner_state::{RunAim, RunnerJob, WorkingAgent};
 use crate::agents::prices::Prices;
 use crate::config::Config;
 use crate::config::trust::TrustCheck;
@@ -174,18 +172,19 @@ fn settling_job(
 ) -> Result<RunnerJob, Failure> {
     let agent = attempt.map_or_else(String::new, |attempt| attempt.agent.clone());
     // One that is not configured any more is read as a program unknown to piton.
-    let program = config
-        .resolve_agent(&agent)
-        .or_else(|_| config.resolve_agent("sh:true"))?;
-    let program: Rc<dyn Agent> = program.into();
+    let world = session.world;
+    let working = WorkingAgent::resolve(world, config, &agent, None)
+        .or_else(|_| WorkingAgent::resolve(world, config, "sh:true", None))?;
+    let working = WorkingAgent {
+        recorded_name: agent.clone(),
+        name: agent,
+        ..working
+    };
     Ok(RunnerJob {
         trust: TrustCheck::open(session.world, &session.project),
         aim: RunAim::Settle,
         run,
-        verdict: config.resolve_verdict_by(&agent, None)?,
-        agent_limits: config.limits_of_agent(&agent),
-        agent,
-        program,
+        agents: vec![working],
         prices: Prices::new(&config.prices),
         config: config.clone(),
         model: attempt.and_then(|attempt| attempt.model.clone()),

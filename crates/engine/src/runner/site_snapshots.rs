@@ -276,7 +276,7 @@ impl Runner<'_, '_> {
 
     /// Looks up what stands in the way of an agent, as it says.
     pub(super) fn verify_blocker(&self, attempt: AttemptId, node: &Node, report: &mut Report) {
-        let (config, agent) = (&self.job.config, &self.job.agent);
+        let (config, agent) = (&self.job.config, &self.agent_of_attempt(attempt).name);
         let all = &self.session.world.env;
         let mut env = match config.environment_for_agent(agent, all) {
             InheritedEnvironment::Everything => all.as_ref().clone(),

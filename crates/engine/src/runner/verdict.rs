@@ -82,9 +82,10 @@ impl Runner<'_, '_> {
         if row.role != Role::Worker || decided_by_check {
             return;
         }
-        let can_resume = self.job.program.can_resume() && report.program.conversation.is_some();
+        let keeps = self.agent_of_attempt(attempt).program.can_resume();
+        let can_resume = keeps && report.program.conversation.is_some();
         report.program.can_be_asked = can_resume;
-        let is_first = !run.spent.has_counted && !can_resume && !self.job.program.can_resume();
+        let is_first = !run.spent.has_counted && !keeps;
         if is_first && !answer::has_status_block(output) {
             mark_wrong_setting(report, &describe_missing_verdict(row, report));
         }
@@ -98,7 +99,8 @@ impl Runner<'_, '_> {
     pub(super) fn offer_wrap_up(&self, attempt: AttemptId, report: &mut Report) {
         let row = self.lp.tables().attempt(attempt);
         let is_first = row.is_some_and(|row| row.role == Role::Worker);
-        let can_resume = self.job.program.can_resume() && report.program.conversation.is_some();
+        let keeps = self.agent_of_attempt(attempt).program.can_resume();
+        let can_resume = keeps && report.program.conversation.is_some();
         report.program.can_be_asked = is_first && can_resume && report.outcome == Outcome::Failed;
     }
 }

@@ -44,8 +44,8 @@ use crate::agents;
 use crate::agents::prices::Prices;
 use crate::agents::program_table::{KNOWN_PROGRAMS, program_names};
 use crate::agents::{Agent, ProgramSearch};
+use crate::config::Config;
 use crate::config::trust::{self, TrustCheck};
-use crate::config::{Config, VerdictSource};
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{CommandExit, Failure, failure_of_run_state, unwritable_file};
@@ -68,7 +68,7 @@ use crate::runner::run_standing::{RunStanding, exit_of_run};
 use crate::runner::run_worktrees::{self, CleanupOccasion};
 use crate::runner::stopped_holder::{LeaseState, StoppedHolder};
 use crate::runner::trust_questions::{ask_in_inbox, settle_questions};
-use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
+use crate::runner::{self, InvocationEnd, RunAim, RunnerJob, WorkingAgent};
 use crate::session::{self, Session, open_runs, replacing_run};
 use crate::verbs::account::Account;
 use crate::verbs::item_view::{ItemView, Viewer};
@@ -230,7 +230,7 @@ fn work_on_plan(
             taken_over.join(" ")
         )));
     }
-    let agent = resolve_chosen_agent(world, asked)?;
+    let agents = resolve_chosen_agents(world, asked)?;
     if matches!(prepared, PreparedRun::Fresh(_)) {
         // Before there is a store: a question is what makes one then.
         let parts = parts_to_execute(world, asked, &prepared, None)?;
@@ -247,14 +247,14 @@ fn work_on_plan(
     let Some(lock) = lock else {
         return Err(busy_failure(&session, plan)?);
     };
-    work_under_lock(&mut session, asked, agent, lock, prepared, tell)
+    work_under_lock(&mut session, asked, agents, lock, prepared, tell)
 }
 
 /// Works on a plan whose lock was acquired.
 fn work_under_lock(
     session: &mut Session<'_>,
     asked: &RequestContext<'_>,
-    agent: ChosenAgent,
+    agents: Vec<WorkingAgent>,
     lock: run_lock::RunLock,
     prepared: PreparedRun,
     tell: &mut dyn FnMut(Notice<'_>),
@@ -288,7 +288,9 @@ fn work_under_lock(
     settle_questions(session, &names_of_plan(asked, &prepared), None)?;
     let worktree = prepared.worktree_order(&session.project, request, Some(&items))?;
     drop(items);
-    check_program_in_worktree(worktree.as_ref(), request, &*agent.program)?;
+    for agent in &agents {
+        check_program_in_worktree(worktree.as_ref(), request, &*agent.program)?;
+    }
     let main = session.project.clone();
     let project = worktree
         .as_ref()
@@ -323,7 +325,7 @@ fn work_under_lock(
     let job = RunnerJob {
         worktree,
         plan_lock: Some(Rc::clone(&lock)),
-        ..runner_job(world, asked, agent, run, &face)
+        ..runner_job(world, asked, agents, run, &face)
     };
     run_locked_job(session, job, lock, tell)
 }
@@ -382,8 +384,8 @@ fn parts_to_execute<'a>(
     prepared: &'a PreparedRun,
     items: Option<&Tables>,
 ) -> Result<PreparedParts<'a>, Failure> {
-    let agent = choose_agent(world, &asked.remembered.request, asked.config).ok();
-    let mut parts = trust::config_parts(asked.config, agent.as_deref());
+    let agents = choose_agents(world, &asked.remembered.request, asked.config);
+    let mut parts = trust::config_parts(asked.config, &agents.unwrap_or_default());
     match prepared {
         PreparedRun::Fresh(fresh) => parts.extend(parts_of_plan(&fresh.plan)),
         PreparedRun::Known(row) => {
@@ -479,26 +481,20 @@ pub(crate) fn untrusted_parts(
     })
 }
 
-/// The agent that a run is worked on with.
-struct ChosenAgent {
-    /// As it was named.
-    name: String,
-    program: Rc<dyn Agent>,
-    verdict: VerdictSource,
-}
-
-fn resolve_chosen_agent(world: &World, asked: &RequestContext<'_>) -> Result<ChosenAgent, Failure> {
+/// The agents that a run is worked on with; the programs of all are there.
+fn resolve_chosen_agents(
+    world: &World,
+    asked: &RequestContext<'_>,
+) -> Result<Vec<WorkingAgent>, Failure> {
     let (request, config) = (&asked.remembered.request, asked.config);
-    let name = choose_agent(world, request, config)?;
-    let program: Rc<dyn Agent> = config.resolve_agent(&name)?.into();
-    let verdict = config.resolve_verdict_by(&name, request.verdict)?;
     let project = &asked.target.project;
-    check_program(world, project, request.model.as_deref(), &*program)?;
-    Ok(ChosenAgent {
-        name,
-        program,
-        verdict,
-    })
+    let names = choose_agents(world, request, config)?;
+    let resolve = |name: &String| {
+        let agent = WorkingAgent::resolve(world, config, name, request.verdict)?;
+        check_program(world, project, request.model.as_deref(), &*agent.program)?;
+        Ok(agent)
+    };
+    names.iter().map(resolve).collect()
 }
 
 /// Refuses a run whose rows cannot be true: it would end with items that were never
@@ -552,7 +548,7 @@ fn clean_up_replaced_runs(
 fn runner_job(
     world: &World,
     asked: &RequestContext<'_>,
-    agent: ChosenAgent,
+    agents: Vec<WorkingAgent>,
     run: RunId,
     face: &str,
 ) -> RunnerJob {
@@ -567,10 +563,7 @@ fn runner_job(
     RunnerJob {
         aim: RunAim::Work,
         run,
-        agent_limits: config.limits_of_agent(&agent.name),
-        agent: agent.name,
-        program: agent.program,
-        verdict: agent.verdict,
+        agents,
         prices: Prices::new(&config.prices),
         config: config.clone(),
         model: request.model.clone(),
@@ -651,19 +644,14 @@ fn join_run(
         return Err(not_joined_failure(prepared.name(), "it has not begun"));
     };
     refuse_to_join(&target.project, row)?;
-    let agent = choose_agent(world, request, config)?;
-    let program: Rc<dyn Agent> = config.resolve_agent(&agent)?.into();
-    check_program(world, &target.project, request.model.as_deref(), &*program)?;
+    let agents = resolve_chosen_agents(world, asked)?;
     let session = Session::open_or_create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
     let job = RunnerJob {
         aim: RunAim::Join,
         run: row.id,
-        verdict: config.resolve_verdict_by(&agent, request.verdict)?,
-        agent_limits: config.limits_of_agent(&agent),
-        agent,
-        program,
+        agents,
         prices: Prices::new(&config.prices),
         config: config.clone(),
         model: request.model.clone(),
@@ -1342,14 +1330,16 @@ fn describe_stopped(busy: Failure, stopped: &StoppedHolder, run: &str) -> Failur
     ))
 }
 
-fn choose_agent(world: &World, request: &RunRequest, config: &Config) -> Result<String, Failure> {
-    if let Some(agent) = request
-        .agent
-        .as_ref()
-        .or(config.agent.use_.as_ref())
-        .filter(|agent| !agent.trim().is_empty())
-    {
-        return Ok(agent.clone());
+/// The names of the agents that are to work, in the order in which they are tried.
+fn choose_agents(
+    world: &World,
+    request: &RunRequest,
+    config: &Config,
+) -> Result<Vec<String>, Failure> {
+    let typed = request.agent.as_ref().map(std::slice::from_ref);
+    let names = typed.unwrap_or_else(|| config.used_agents());
+    if names.iter().any(|name| !name.trim().is_empty()) {
+        return Ok(names.to_vec());
     }
     let found = agents_on_path(world);
     let first = found.first().copied().unwrap_or(KNOWN_PROGRAMS[0].name);
@@ -1812,14 +1802,18 @@ fn commands_to_execute(
 ) -> Result<Vec<PartView>, Failure> {
     let request = &asked.remembered.request;
     let mut parts = parts_to_execute(world, asked, prepared, None)?.parts;
-    if let Ok(name) = choose_agent(world, request, asked.config) {
+    if let Ok(names) = choose_agents(world, request, asked.config) {
         let order = agents::preflight_options(request.model.as_deref());
-        let launch = asked.config.resolve_agent(&name)?.launch_command(&order)?;
         let in_line = [PartKind::AgentCommand, PartKind::AgentArguments];
         parts.retain(|part| !in_line.contains(&part.kind));
-        let line = launch.program.to_shell_line();
-        let command = ExecutablePart::new(PartKind::AgentCommand, &name, &line);
-        parts.insert(0, command);
+        for (nth, name) in names.iter().enumerate() {
+            let launch = asked.config.resolve_agent(name)?.launch_command(&order)?;
+            let line = launch.program.to_shell_line();
+            parts.insert(
+                nth,
+                ExecutablePart::new(PartKind::AgentCommand, name, &line),
+            );
+        }
     }
     let redactor = world.redactor();
     let parts = without_repeats(parts);

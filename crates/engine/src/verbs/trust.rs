@@ -193,7 +193,7 @@ fn collect_parts(world: &World, request: &RunRequest) -> Result<UntrustedParts, 
 fn parts_of_project(world: &World) -> Result<UntrustedParts, Failure> {
     let project = Project::find(world, &world.cwd);
     let config = Config::load(&project)?;
-    let mut parts = trust::config_parts(&config, config.agent.use_.as_deref());
+    let mut parts = trust::config_parts(&config, config.used_agents());
     let mut plans = vec![None];
     if let Some(session) = Session::open_read_only(world, &project.root)? {
         let runs = session.runs()?;

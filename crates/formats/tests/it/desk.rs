@@ -205,6 +205,7 @@ impl Desk {
             report: Box::new(Report::with_outcome(outcome)),
             recovery: None,
             claimed: Vec::new(),
+            agents: Vec::new(),
         })
         .expect("it was started");
     }

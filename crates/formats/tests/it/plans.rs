@@ -277,6 +277,7 @@ impl Desk {
             report: Box::new(report),
             recovery: None,
             claimed: Vec::new(),
+            agents: Vec::new(),
         })
         .expect("it was started");
     }

@@ -254,6 +254,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             report: Box::new(report(by)),
             recovery: recovery(by),
             claimed: Vec::new(),
+            agents: Vec::new(),
         });
     }
     let item = tables.next_actionable_item(run)?;

@@ -112,6 +112,7 @@ fn worked() -> Vec<Command> {
             report: Box::new(used(Some(1_200), Some(0.42))),
             recovery: None,
             claimed: Vec::new(),
+            agents: Vec::new(),
         },
         Command::TellAttempt(Box::new(told(
             1,

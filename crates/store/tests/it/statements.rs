@@ -100,6 +100,7 @@ fn a_command_costs_a_bounded_number_of_statements() {
             report: Box::new(Report::with_outcome(Outcome::Completed)),
             recovery: None,
             claimed: Vec::new(),
+            agents: Vec::new(),
         };
         counter.commit("EndAttempt at depth 3", most_to_end, &end);
     }

@@ -17,12 +17,11 @@ pub(crate) fn typed_agent(name: &str) -> ExecutablePart {
     ExecutablePart::of_setting(PartKind::AgentCommand, "agent.use", name)
 }
 
-/// The parts of a configuration, given the name of the agent that is to work.
-pub(crate) fn config_parts(config: &Config, agent: Option<&str>) -> Vec<ExecutablePart> {
-    let mut parts = match agent {
-        Some(name) => agent_parts(config, name),
-        None => Vec::new(),
-    };
+/// The parts of a configuration, given the names of the agents that are to work.
+pub(crate) fn config_parts(config: &Config, agents: &[String]) -> Vec<ExecutablePart> {
+    let agents = agents.iter();
+    let mut parts: Vec<ExecutablePart> =
+        agents.flat_map(|name| agent_parts(config, name)).collect();
     let setting = |kind, text: Option<&str>| {
         let text = text.filter(|text| !text.trim().is_empty());
         text.map(|text| ExecutablePart::new(kind, ".piton/config.toml", text))
@@ -45,12 +44,9 @@ pub(crate) fn config_parts(config: &Config, agent: Option<&str>) -> Vec<Executab
 /// The parts of a configuration, whichever agent works.
 pub(crate) fn all_config_parts(config: &Config) -> Vec<ExecutablePart> {
     let names = config.agents.keys().chain(config.agent.commands.keys());
-    let names = names.chain(config.agent.use_.as_ref());
+    let names = names.chain(config.used_agents());
     let parts = names.flat_map(|name| agent_parts(config, name));
-    config_parts(config, None)
-        .into_iter()
-        .chain(parts)
-        .collect()
+    config_parts(config, &[]).into_iter().chain(parts).collect()
 }
 
 /// What the configuration says of how the agent of this name is started. A program that
