@@ -282,10 +282,14 @@ fn render_attempt_event(
             node,
             number,
             role,
+            agent,
             model,
             hook,
             ..
         } => {
+            let by = takes_turn(agent, recorded_item(tables, recorded), tables);
+            let by = by.then(|| format!(", by {}", first_line(agent)));
+            let by = by.unwrap_or_default();
             let what = match role {
                 Role::Worker if *number > 1 => format!(", attempt {number}"),
                 Role::Worker => String::new(),
@@ -314,7 +318,7 @@ fn render_attempt_event(
                 .unwrap_or_default();
             let title = recorded_item(tables, recorded).and_then(title_of_item);
             let title = title_suffix(title.as_deref());
-            Some(EventMark::Started.line(format!("{BOLD}{node}{BOLD:#}{what}{model}{title}")))
+            Some(EventMark::Started.line(format!("{BOLD}{node}{BOLD:#}{what}{by}{model}{title}")))
         }
         AttemptEvent::Ended { report, node, .. } if report.outcome == Outcome::Interrupted => {
             Some(EventMark::Interrupted.line(format!(
@@ -408,6 +412,16 @@ fn settled_decision_line(
             "{DIM}d{number} is settled, {why}: {details}{DIM:#}"
         ))
     })
+}
+
+/// Whether another agent of the chain gave way to this one.
+fn takes_turn(agent: &str, item: Option<&ItemRow>, tables: &Tables) -> bool {
+    let Some(item) = item else { return false };
+    let limits = tables.run(item.run).map(|run| &run.spent.limited_agents);
+    let limited = limits.into_iter().flat_map(|limits| limits.keys());
+    limited
+        .chain(&item.tries.refused_by)
+        .any(|other| other != agent)
 }
 
 /// The item of an event about work at it.

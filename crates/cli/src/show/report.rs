@@ -445,6 +445,16 @@ fn blocks_of_costs(costs: &ReportedCosts, zone: &TimeZone) -> Vec<Block> {
         head: head("Model"),
         rows: models,
     });
+    if !costs.agents.is_empty() {
+        let agents = costs.agents.iter();
+        blocks.push(heading_of_list("By agent"));
+        blocks.push(Block::Table {
+            head: head("Agent"),
+            rows: agents
+                .map(|(agent, spend)| row(code(&first_line(agent)), spend))
+                .collect(),
+        });
+    }
     blocks.push(heading_of_list("By item"));
     let items = costs.items.iter().take(ITEMS_MAX);
     let items = items.map(|one| row(text(Node::shown(&one.node)), &one.spend));

@@ -266,3 +266,34 @@ fn adapter_specific_keys(table: &AgentTable) -> [(&'static str, bool); 9] {
         ("read", table.read != OutputFieldsTable::default()),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, expect: Result<&[&str], &str>) {
+        let text = format!("[agent]\nuse = {value}\n[agents.careful]\nadapter = \"claude\"\n");
+        match (Config::parse(&text), expect) {
+            (Ok(config), Ok(names)) => assert_eq!(config.used_agents(), names),
+            (Err(said), Err(part)) => assert!(said.contains(part), "{said}"),
+            (said, _) => panic!("{value}: {said:?}"),
+        }
+    }
+
+    #[test]
+    fn a_chain_is_of_known_names_and_a_mistyped_one_is_named() {
+        check("\"claude\"", Ok(&["claude"]));
+        check("\"make work\"", Ok(&["make work"]));
+        check("\"\"", Ok(&[]));
+        check(
+            "[\"careful\", \"codex\", \"sh:make work\"]",
+            Ok(&["careful", "codex", "sh:make work"]),
+        );
+        check("[\"claude\", \"codx\"]", Err("no agent is called `codx`"));
+        check("[\"claude\", \"make work\"]", Err("`make work`"));
+        check("[\"codex\", \"codex\"]", Err("`codex` stands there twice"));
+        check("[]", Err("names at least one agent"));
+        check("7", Err("expected a name, or a list of names"));
+    }
+}

@@ -754,6 +754,12 @@ impl Runner<'_, '_> {
             return report;
         };
         report.observations = answer::observations_of_output(&words);
+        // A limit that it met holds for the next attempt as well.
+        if seen.program.trouble == Some(Trouble::RateLimit) {
+            report.error = seen.error;
+            report.program.trouble = seen.program.trouble;
+            report.program.resets_at = seen.program.resets_at;
+        }
         report.program.usage = seen.program.usage;
         report.program.models = seen.program.models;
         report.program.conversation = seen.program.conversation;

@@ -107,6 +107,9 @@ pub struct ReportedCosts {
     /// Of which no model is known; absent where that is nothing.
     #[serde(skip_serializing_if = "Spend::is_empty")]
     pub model_unknown: Spend,
+    /// By agent; absent where one did all of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, Spend>,
     /// By the hour in which an attempt ended; hours without one are left out.
     pub hours: Vec<HourCosts>,
 }
@@ -305,6 +308,7 @@ fn costs_of_attempts<'t>(
         }
         costs.spend = costs.spend.plus(&spend);
         add(&mut items, &attempt.node, &spend);
+        add(&mut costs.agents, attempt.agent.clone(), &spend);
         let ended = attempt.ended_at.unwrap_or(attempt.started_at);
         add(&mut hours, begin_of_hour(ended, zone), &spend);
         if report.program.models.is_empty() {
@@ -317,6 +321,9 @@ fn costs_of_attempts<'t>(
                 &spend.without_cached_input(),
             );
         }
+    }
+    if costs.agents.len() < 2 {
+        costs.agents.clear();
     }
     costs.items = tables
         .tree(run)
