@@ -8,6 +8,7 @@
 
 mod adoption;
 mod advice;
+mod agent_chain;
 mod agent_environment;
 mod another_plan;
 mod archive;

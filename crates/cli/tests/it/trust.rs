@@ -305,6 +305,19 @@ const ATTACKS: &[Attack] = &[
         canary: Canary::Touched,
     },
     Attack {
+        name: "the second program of a chain",
+        make: |stranger, touch| {
+            stranger.program("claude");
+            evil(
+                stranger,
+                touch,
+                "[agent]\nuse = ['claude', 'codex']\n[agents.codex]\nprogram = './evil.sh'\n",
+            );
+        },
+        args: &["run", "demo", "--max-iterations", "1"],
+        canary: Canary::Touched,
+    },
+    Attack {
         name: "arguments of claude",
         make: |stranger, _| {
             stranger.program("claude");
