@@ -451,7 +451,7 @@ fn blocks_of_costs(costs: &ReportedCosts, zone: &TimeZone) -> Vec<Block> {
         blocks.push(Block::Table {
             head: head("Agent"),
             rows: agents
-                .map(|(agent, spend)| row(code(&first_line(agent)), spend))
+                .map(|(agent, spend)| row(code(first_line(agent)), spend))
                 .collect(),
         });
     }
