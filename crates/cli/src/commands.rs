@@ -3,6 +3,7 @@
 //! module and a line of the table.
 
 mod add;
+mod agents;
 mod attach;
 mod completions;
 mod config;
@@ -147,6 +148,7 @@ commands! {
         Journal(journal::JournalArgs),
         Store(store::StoreArgs),
         Config(config::ConfigArgs),
+        Agents(agents::AgentsArgs),
         Hook(hook::HookArgs),
         Mcp(mcp::McpArgs),
         Completions(completions::CompletionsArgs),
@@ -248,6 +250,7 @@ mod tests {
             "journal export",
             "store info",
             "run --dry-run",
+            "agents",
             "config get agent.use",
             "config show --origin",
             "trust --show",

@@ -15,6 +15,7 @@ mod custom;
 pub mod env_pass;
 mod gemini;
 pub mod hook;
+pub mod installed;
 pub mod known_program;
 pub mod lines;
 pub mod missing_check;

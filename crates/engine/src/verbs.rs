@@ -2,6 +2,7 @@
 //! plain data. The command line, and later HTTP and MCP, translate them.
 
 pub mod account;
+pub mod agents;
 mod arguments;
 pub mod attach;
 pub mod clean;

@@ -8,6 +8,7 @@ pub mod input;
 mod time;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -148,11 +149,22 @@ impl World {
             .filter(|value| !value.is_empty())
     }
 
+    /// The first program of this name on `PATH`; none where there is none.
+    #[must_use]
+    pub fn find_on_path(&self, name: &str) -> Option<PathBuf> {
+        let path = self.var("PATH").unwrap_or_default();
+        std::env::split_paths(path)
+            .map(|folder| self.resolve_path(folder).join(name))
+            .find(|file| {
+                let found = file.metadata();
+                found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+            })
+    }
+
     /// Whether there is a program of this name on `PATH`.
     #[must_use]
     pub fn is_on_path(&self, name: &str) -> bool {
-        let path = self.var("PATH").unwrap_or_default();
-        std::env::split_paths(path).any(|folder| folder.join(name).is_file())
+        self.find_on_path(name).is_some()
     }
 
     /// Where this program lies; none where the system cannot tell.

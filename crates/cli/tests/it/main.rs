@@ -92,6 +92,7 @@ mod report;
 mod requests;
 mod run;
 mod session;
+mod setup;
 mod signs;
 mod states;
 mod stopped;

@@ -24,7 +24,7 @@ use self::session_file::{MessageSum, parse_usage};
 use self::window::UsageWindow;
 use super::calls::call_of_tool;
 use super::known_program::{
-    HookEventKind, HookFormat, KnownProgram, ProgramHome, ProgramName, ProgramSetup,
+    HookEventKind, HookFormat, KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup,
     USUAL_HOOK_EVENTS,
 };
 use super::reader_state::ReaderState;
@@ -43,6 +43,16 @@ pub(super) static PROGRAM: KnownProgram = KnownProgram {
     called: ProgramName {
         title: "Claude Code",
         login: "log in (start `claude`, type /login) or set a key that is valid",
+    },
+    install: "npm install -g @anthropic-ai/claude-code",
+    login_trace: LoginTrace {
+        file: ".credentials.json",
+        pointers: &["/claudeAiOauth/accessToken"],
+        variables: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ],
     },
     agent: |setup| Box::new(Claude { setup }),
     models: &["haiku", "sonnet", "opus", "claude-"],

@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use self::session_file::{parse_usage, without_cached_input};
 use super::known_program::{
-    HookFormat, KnownProgram, PriceList, ProgramHome, ProgramName, ProgramSetup, USUAL_HOOK_EVENTS,
+    HookFormat, KnownProgram, LoginTrace, PriceList, ProgramHome, ProgramName, ProgramSetup,
+    USUAL_HOOK_EVENTS,
 };
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
@@ -33,6 +34,12 @@ pub(super) static PROGRAM: KnownProgram = KnownProgram {
     called: ProgramName {
         title: "Codex",
         login: "log in (`codex login`) or set a key that is valid",
+    },
+    install: "npm install -g @openai/codex",
+    login_trace: LoginTrace {
+        file: "auth.json",
+        pointers: &["/tokens/access_token", "/OPENAI_API_KEY"],
+        variables: &["CODEX_API_KEY"],
     },
     agent: |setup| Box::new(Codex { setup }),
     models: &["gpt-", "codex-", "o3", "o4"],

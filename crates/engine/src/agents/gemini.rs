@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::calls::call_of_tool;
 use super::known_program::{
-    HookEventKind, HookFormat, KnownProgram, PriceList, ProgramHome, ProgramName, ProgramSetup,
+    HookEventKind, HookFormat, KnownProgram, LoginTrace, PriceList, ProgramHome, ProgramName,
+    ProgramSetup,
 };
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
@@ -32,6 +33,12 @@ pub(super) static PROGRAM: KnownProgram = KnownProgram {
     called: ProgramName {
         title: "Gemini CLI",
         login: "log in (start `gemini`, type /auth) or set a key that is valid",
+    },
+    install: "npm install -g @google/gemini-cli",
+    login_trace: LoginTrace {
+        file: "oauth_creds.json",
+        pointers: &["/refresh_token", "/access_token"],
+        variables: &["GEMINI_API_KEY"],
     },
     agent: |setup| Box::new(Gemini { setup }),
     models: &["gemini-"],

@@ -19,6 +19,10 @@ pub struct KnownProgram {
     pub name: &'static str,
     /// How people call it.
     pub called: ProgramName,
+    /// How people install it, as they type it.
+    pub install: &'static str,
+    /// What shows that the user is logged in.
+    pub(super) login_trace: LoginTrace,
     /// Makes the adapter of the program.
     pub agent: fn(ProgramSetup) -> Box<dyn Agent>,
     /// How words for models begin that this program understands and others do not.
@@ -48,6 +52,18 @@ pub struct ProgramName {
     pub title: &'static str,
     /// How one logs in.
     pub login: &'static str,
+}
+
+/// What a program leaves of a login. That it is missing proves nothing: a
+/// program may use a keyring, or a service of a cloud.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LoginTrace {
+    /// A JSON file in its home.
+    pub(super) file: &'static str,
+    /// Where a login stands in that file, as JSON pointers: one is enough.
+    pub(super) pointers: &'static [&'static str],
+    /// Variables with a key that it works with.
+    pub(super) variables: &'static [&'static str],
 }
 
 /// A known program as it is configured: what its adapter is made of.
@@ -148,7 +164,7 @@ impl KnownProgram {
 
 impl ProgramHome {
     /// Its path: as its variable says, else in the home of its user.
-    fn path<'e>(&self, variable: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
+    pub(super) fn path<'e>(&self, variable: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
         let set = |name| variable(name).filter(|value| !value.is_empty());
         let own = set(self.variable).map(|own| Path::new(own).join(self.below));
         own.or_else(|| Some(Path::new(set("HOME")?).join(self.folder)))
