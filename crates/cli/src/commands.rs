@@ -8,6 +8,7 @@ mod attach;
 mod completions;
 mod config;
 mod decide;
+mod doctor;
 mod files;
 mod find;
 mod gate;
@@ -149,6 +150,7 @@ commands! {
         Store(store::StoreArgs),
         Config(config::ConfigArgs),
         Agents(agents::AgentsArgs),
+        Doctor(doctor::DoctorArgs),
         Hook(hook::HookArgs),
         Mcp(mcp::McpArgs),
         Completions(completions::CompletionsArgs),
@@ -251,6 +253,7 @@ mod tests {
             "store info",
             "run --dry-run",
             "agents",
+            "doctor",
             "config get agent.use",
             "config show --origin",
             "trust --show",

@@ -41,6 +41,7 @@ pub mod recover;
 pub mod report;
 pub mod run;
 pub mod session;
+pub mod setup_check;
 pub mod show;
 pub mod sprint;
 pub mod status;

@@ -65,13 +65,46 @@ impl std::error::Error for HookSettingsError {}
 /// whatever path.
 #[must_use]
 pub fn is_piton_command(command: &str) -> bool {
-    let Some((program, event)) = command.rsplit_once(" hook ") else {
-        return false;
+    program_of_piton_command(command).is_some()
+}
+
+/// The program that a command of piton starts, as a shell reads its name; none for another
+/// command.
+#[must_use]
+pub fn program_of_piton_command(command: &str) -> Option<String> {
+    let (program, event) = command.rsplit_once(" hook ")?;
+    let quoted = |text: &'_ str| Some(text.strip_prefix('\'')?.strip_suffix('\'')?.to_owned());
+    let program = match quoted(program) {
+        Some(program) => program.replace("'\\''", "'"),
+        None => program.trim_matches('\'').to_owned(),
     };
-    let program = program.trim_matches('\'');
-    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(&program);
     let is_event = !event.is_empty() && event.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_event && matches!(name, "piton" | "piton.exe")
+    (is_event && matches!(name, "piton" | "piton.exe")).then_some(program)
+}
+
+/// The commands of piton in settings, in order. What has another shape than its program
+/// would read holds none.
+///
+/// # Errors
+///
+/// [`HookSettingsError`] when the text is no JSON.
+pub fn find_piton_commands(text: &str) -> Result<Vec<String>, HookSettingsError> {
+    let root = parse_settings(text)?;
+    let hooks = root.as_ref().and_then(|root| match &root.value {
+        Value::Map(map) => find_member(map, HOOKS),
+        Value::Scalar(_) | Value::Seq(_) => None,
+    });
+    let Some(Value::Map(events)) = hooks.map(|(_, node)| &node.value) else {
+        return Ok(Vec::new());
+    };
+    let lists = events.iter().filter_map(|(_, list)| list.as_seq());
+    let hooks = lists.flatten().filter_map(hooks_of_group).flatten();
+    let commands = hooks.filter_map(hook_command);
+    Ok(commands
+        .filter(|command| is_piton_command(command))
+        .map(str::to_owned)
+        .collect())
 }
 
 /// The settings as a tree; none for a text of blanks.

@@ -1,4 +1,5 @@
-//! What a person sets up once: agent programs that are found here.
+//! What a person sets up once: agent programs that are found here, and what the doctor
+//! looks at.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,6 +21,17 @@ impl Programs {
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("set");
         }
         Self(folder)
+    }
+
+    /// The same beside git.
+    fn with_git(programs: &[(&str, &str)]) -> Self {
+        let made = Self::new(programs);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let git = std::env::split_paths(&path).map(|folder| folder.join("git"));
+        let git = { git }.find(|git| git.is_file());
+        let git = git.expect("git is installed");
+        std::os::unix::fs::symlink(git, made.path().join("git")).expect("linked");
+        made
     }
 
     fn path(&self) -> &Path {
@@ -86,4 +98,201 @@ fn agents_are_listed_with_version_login_and_who_named_them() {
     assert!(!shown.contains("hunter2"), "{shown}");
     assert!(shown.contains(r#""named_by": "config""#), "{shown}");
     assert!(!scratch.home().exists(), "it writes nothing");
+}
+
+/// The findings of `piton doctor` in JSON that are not `ok`: check, grade and finding.
+fn findings(programs: &Programs, scratch: &Scratch) -> (Vec<[String; 3]>, i32) {
+    let output = programs
+        .command(scratch, &["doctor", "--json"])
+        .output()
+        .expect("piton starts");
+    let said = Said::of(&output);
+    let report: serde_json::Value = serde_json::from_str(&said.out).expect("it is JSON");
+    let checks = report["checks"].as_array().expect("a list").iter();
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    let rows = checks.map(|one| [&one["check"], &one["grade"], &one["found"]].map(text));
+    (rows.filter(|row| row[1] != "ok").collect(), said.exit)
+}
+
+#[track_caller]
+fn assert_found(found: &(Vec<[String; 3]>, i32), expected: &[(&str, &str, &str)]) {
+    let (rows, exit) = found;
+    let shown: Vec<(&str, &str)> = rows.iter().map(|row| (&*row[0], &*row[1])).collect();
+    let named: Vec<(&str, &str)> = expected.iter().map(|one| (one.0, one.1)).collect();
+    assert_eq!(shown, named, "{rows:#?}");
+    for (row, (_, _, part)) in rows.iter().zip(expected) {
+        assert!(row[2].contains(part), "{row:?}");
+    }
+    let has_problem = expected.iter().any(|one| one.1 == "problem");
+    assert_eq!(*exit, i32::from(has_problem));
+}
+
+/// A project in which nothing is wrong, and a machine with git and one agent.
+fn healthy() -> (Scratch, Programs) {
+    let scratch = Scratch::new();
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    scratch.write(".piton/config.toml", "[agent]\nuse = \"claude\"\n");
+    let added = scratch.piton(&["add", "Write hello"]);
+    assert_eq!(added.exit, 0, "{}", added.err);
+    (scratch, Programs::with_git(&[("claude", ": > \"$0.started\"")]))
+}
+
+/// Each file of a project with its text, but for what SQLite opens to read.
+fn all_files(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).expect("a folder").flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let is_sqlite = path.to_string_lossy().ends_with("-shm");
+        match path.is_dir() {
+            true => files.extend(all_files(&path)),
+            false if is_sqlite => {}
+            false => files.push((path.clone(), fs::read(&path).expect("read"))),
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn a_doctor_finds_nothing_where_all_is_well_and_writes_nothing() {
+    let (scratch, programs) = healthy();
+    let before = all_files(&scratch.path());
+    assert_found(&findings(&programs, &scratch), &[]);
+    assert_eq!(all_files(&scratch.path()), before);
+    assert!(!programs.path().join("claude.started").exists());
+    let shown = programs.shows(&scratch, &["doctor"]);
+    let shown: Vec<&str> = shown
+        .lines()
+        .map(|line| line.split(": ").next().unwrap_or(line))
+        .collect();
+    let checks = [
+        "store", "config", "trust", "agents", "hooks", "git", "disk", "clock", "runs",
+    ];
+    for check in checks {
+        let row = format!("ok | {check} | ");
+        assert!(
+            shown.iter().any(|line| line.starts_with(&row)),
+            "{shown:#?}"
+        );
+    }
+    assert!(
+        shown.contains(&"`piton journal verify` reads all of it"),
+        "{shown:#?}"
+    );
+}
+
+#[test]
+fn a_new_project_has_no_problem_and_no_store_is_begun() {
+    let scratch = Scratch::outside_git();
+    let found = findings(&Programs::new(&[]), &scratch);
+    assert_found(
+        &found,
+        &[("agents", "warning", "no program that piton knows")],
+    );
+    assert!(!scratch.has(".piton"));
+}
+
+#[test]
+fn a_doctor_names_what_is_wrong_and_what_to_type() {
+    let (scratch, programs) = healthy();
+    scratch.write(".piton/config.toml", "[agent]\nuse = \"gemini\"\n");
+    let found = findings(&programs, &scratch);
+    assert_found(&found, &[("agents", "problem", "`gemini` is not found")]);
+
+    scratch.write(
+        ".piton/config.toml",
+        "[agent]\nuse = \"claude\"\nusee = 1\n",
+    );
+    let found = findings(&programs, &scratch);
+    assert_found(&found, &[("config", "problem", "line 3")]);
+
+    scratch.write(".piton/config.toml", "[agent]\nuse = \"./agent.sh\"\n");
+    scratch.agent("touch STARTED");
+    let mut command = programs.command(&scratch, &["doctor"]);
+    let output = command.env_remove("PITON_TEST_TRUST").output();
+    let said = Said::of(&output.expect("piton starts"));
+    assert!(
+        said.out
+            .contains("1 command of the project would be asked about"),
+        "{}",
+        said.out
+    );
+    assert!(!scratch.has("STARTED"));
+
+    scratch.write(".piton/config.toml", "[agent]\nuse = \"claude\"\n");
+    let config = scratch.read(".git/config");
+    scratch.write(
+        ".git/config",
+        &config.replace("Ada", "").replace("ada@example.org", ""),
+    );
+    let mut command = programs.command(&scratch, &["doctor"]);
+    let said = Said::of(&command.output().expect("piton starts"));
+    assert!(said.out.contains("git.no_identity"), "{}", said.out);
+    scratch.write(".git/config", &config);
+}
+
+#[test]
+fn hooks_that_start_what_is_gone_are_named_and_the_hint_repairs_them() {
+    let (scratch, programs) = healthy();
+    let hook = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "'/gone/my tools/piton' hook Stop"}]}]}}"#;
+    scratch.write(".claude/settings.json", hook);
+    let found = findings(&programs, &scratch);
+    // The home of the user is the project here: both settings are one file.
+    let gone = "start `/gone/my tools/piton`, which is not there";
+    assert_found(
+        &found,
+        &[("hooks", "problem", gone), ("hooks", "problem", gone)],
+    );
+    let shown = programs.shows(&scratch, &["doctor"]);
+    assert!(
+        shown.contains("`piton hook install --agent claude`"),
+        "{shown}"
+    );
+    let repaired = scratch.piton(&["hook", "install", "--agent", "claude", "--yes"]);
+    assert_eq!(repaired.exit, 0, "{}", repaired.err);
+    assert_found(&findings(&programs, &scratch), &[]);
+}
+
+#[test]
+fn a_store_that_cannot_be_read_is_one_problem_and_other_checks_go_on() {
+    let (scratch, programs) = healthy();
+    scratch.write(".piton/journal.db", "no database");
+    let (rows, exit) = findings(&programs, &scratch);
+    let checks: Vec<(&str, &str)> = rows.iter().map(|row| (&*row[0], &*row[1])).collect();
+    assert_eq!(checks, [("store", "problem")], "{rows:#?}");
+    assert_eq!(exit, 1);
+}
+
+#[test]
+fn a_run_without_its_runner_and_a_clock_behind_are_warnings() {
+    let (scratch, programs) = healthy();
+    scratch.agent("cat >/dev/null; touch began; sleep 600");
+    let run = scratch.command(&["run", "--agent", "./agent.sh"]);
+    let running = crate::harness::Running::start(run);
+    scratch.until("the agent works", || scratch.has("began"));
+    running.kill();
+    let mut command = programs.command(&scratch, &["doctor"]);
+    let output = command
+        .env("PITON_TEST_CLOCK", "2026-01-01T00:00:00Z")
+        .output();
+    let said = Said::of(&output.expect("piton starts"));
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert!(
+        said.out.contains("is interrupted: no runner works on it"),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.out.contains("the newest event of the journal is from"),
+        "{}",
+        said.out
+    );
+    let typed = said
+        .out
+        .split("go on with `piton ")
+        .nth(1)
+        .and_then(|rest| rest.split('`').next());
+    let typed: Vec<&str> = typed.expect("a command").split(' ').collect();
+    let dry = scratch.piton(&[&typed[..], &["--dry-run"]].concat());
+    assert_eq!(dry.exit, 0, "{}", dry.err);
 }

@@ -215,6 +215,12 @@ impl TrustCheck {
         Ok(gone)
     }
 
+    /// Why it cannot be known what is trusted, where that is so.
+    pub(crate) fn find_fault(&self) -> Option<Failure> {
+        let fault = self.known().fault.clone();
+        fault.map(RegisterFault::into_failure)
+    }
+
     /// Where it is kept what is trusted; none in a test that trusts everything.
     #[must_use]
     pub fn register_path(&self) -> Option<PathBuf> {

@@ -1352,7 +1352,8 @@ fn choose_agents(
         .with_hint(format!("name one, a program that piton knows or a command that reads a prompt: `--agent {first}`; or set `use` under `[agent]` in .piton/config.toml")))
 }
 
-fn agents_on_path(world: &World) -> Vec<&'static str> {
+/// The programs that piton knows and `PATH` has.
+pub(crate) fn agents_on_path(world: &World) -> Vec<&'static str> {
     program_names()
         .filter(|name| world.is_on_path(name))
         .collect()
