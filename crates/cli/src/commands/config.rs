@@ -110,7 +110,8 @@ fn show_values(key: &str, report: &SettingsReport, output: &mut CliOutput) {
     output.print_data(&text);
 }
 
-fn assignment(setting: &Setting) -> String {
+/// A setting as the file has it.
+pub(super) fn assignment(setting: &Setting) -> String {
     format!("{} = {}", setting.key, setting.literal())
 }
 

@@ -4,10 +4,13 @@ use std::io::IsTerminal as _;
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::Permission;
+use piton_engine::verbs::init::settings::{self, SetupAnswers};
 use piton_engine::verbs::init::{self, InitFinding, InitReport, Intent};
 use piton_engine::verbs::run::ItemCounts;
-use piton_engine::{CommandExit, Failure};
+use piton_engine::{CommandExit, Failure, World};
 
+use super::config::assignment;
+use crate::consent::can_ask;
 use crate::invocation::{Invocation, TypedCommand, access_of_change};
 use crate::output::{BOLD, CliOutput, DIM, GREEN, YELLOW};
 use crate::show::adoption::{TAKEN_OVER, show_adoption};
@@ -15,7 +18,7 @@ use crate::show::table;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InitArgs {
-    /// Do not ask for confirmation
+    /// Do not ask; at a terminal, the agent program that is found is set
     #[arg(long, short)]
     yes: bool,
     /// Also create and sync the files of this format: ralph-json, agent-os or ralph-dir
@@ -25,6 +28,12 @@ pub(crate) struct InitArgs {
     /// Print what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// The agent of new runs: a program that piton knows, or a command that reads a prompt
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// A command that has to pass before an item without a check of its own is done
+    #[arg(long, value_name = "COMMAND")]
+    check: Option<String>,
     /// Exit with status 1 if a part of a file cannot be imported
     #[arg(long)]
     strict: bool,
@@ -32,7 +41,7 @@ pub(crate) struct InitArgs {
 
 impl TypedCommand for InitArgs {
     const ABOUT: &'static str = "Set up piton in a project and adopt its native files";
-    const AFTER_HELP: &'static str = "Makes no commit, and changes no git hook and no file of another tool.\n\nExamples:\n  piton init\n  piton init --with ralph-dir\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'";
+    const AFTER_HELP: &'static str = "Makes no commit, and changes no git hook and no file of another tool. At a terminal it asks for\nthe agent and the check that `.piton/config.toml` does not set.\n\nExamples:\n  piton init\n  piton init --agent claude --check 'make test'\n  piton init --with ralph-dir\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'";
 
     fn permission(&self) -> Permission {
         Permission::new("piton init", access_of_change(!self.dry_run))
@@ -64,11 +73,53 @@ impl TypedCommand for InitArgs {
         if asks && !is_asked {
             call.output.print_note("stdin is no terminal, so piton does not ask: this goes on as with `--yes`; `--dry-run` only looks");
         }
-        let done = init::init(world, &self.with, &mut |text| {
+        let answers = self.collect_answers(world, call.output);
+        let mut done = init::init(world, &self.with, &mut |text| {
             call.output.print_note(&format!("{DIM}{text}{DIM:#}"))
         })?;
+        done.settings = settings::write_settings(world, &answers)?;
         call.print(&done, |done, _, output| show_done(done, output));
         Ok(exit)
+    }
+}
+
+impl InitArgs {
+    /// What was typed, and what a person at a terminal answers to what is open still.
+    fn collect_answers(&self, world: &World, output: &mut CliOutput) -> SetupAnswers {
+        let mut answers = SetupAnswers {
+            agent: self.agent.clone(),
+            check: self.check.clone(),
+        };
+        if output.json || !can_ask(output) {
+            return answers;
+        }
+        let open = settings::find_open_settings(world);
+        if answers.agent.is_none() && open.agent {
+            let found = open.installed.first().map(|name| (*name).to_owned());
+            answers.agent = match self.yes {
+                true => found,
+                false => ask_agent(&open.installed, output).or(found),
+            };
+        }
+        if answers.check.is_none() && open.check && !self.yes {
+            let answer =
+                output.ask_line("check of items that have none, such as `make test` [none]");
+            answers.check = Some(answer);
+        }
+        answers
+    }
+}
+
+/// The agent that is typed; none for the default. `-` is none at all.
+fn ask_agent(installed: &[&str], output: &mut CliOutput) -> Option<String> {
+    let answer = output.ask_line(&match installed {
+        [] => "agent of new runs: a command that reads a prompt; no program that piton knows is installed [none]".to_owned(),
+        [first, ..] => format!("agent of new runs: {}, or a command that reads a prompt; `-` for none [{first}]", installed.join(", ")),
+    });
+    match answer.as_str() {
+        "" => None,
+        "-" => Some(String::new()),
+        _ => Some(answer),
     }
 }
 
@@ -76,6 +127,12 @@ impl TypedCommand for InitArgs {
 fn show_done(done: &InitReport, output: &mut CliOutput) {
     for said in &done.said {
         output.print_note(said);
+    }
+    for setting in &done.settings {
+        output.print_note(&format!(
+            "{} is written into .piton/config.toml",
+            assignment(setting)
+        ));
     }
     if let Some(elsewhere) = &done.elsewhere {
         output.print_warning(&elsewhere.to_string());

@@ -1,5 +1,5 @@
-//! What a person sets up once: agent programs that are found here, and what the doctor
-//! looks at.
+//! What a person sets up once: agent programs that are found here, what the doctor looks
+//! at, and what `piton init` asks and writes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::harness::{Said, Scratch};
+use crate::watching::Terminal;
 
 /// A folder on `PATH`, outside of the project.
 struct Programs(tempfile::TempDir);
@@ -134,7 +135,10 @@ fn healthy() -> (Scratch, Programs) {
     scratch.write(".piton/config.toml", "[agent]\nuse = \"claude\"\n");
     let added = scratch.piton(&["add", "Write hello"]);
     assert_eq!(added.exit, 0, "{}", added.err);
-    (scratch, Programs::with_git(&[("claude", ": > \"$0.started\"")]))
+    (
+        scratch,
+        Programs::with_git(&[("claude", ": > \"$0.started\"")]),
+    )
 }
 
 /// Each file of a project with its text, but for what SQLite opens to read.
@@ -295,4 +299,110 @@ fn a_run_without_its_runner_and_a_clock_behind_are_warnings() {
     let typed: Vec<&str> = typed.expect("a command").split(' ').collect();
     let dry = scratch.piton(&[&typed[..], &["--dry-run"]].concat());
     assert_eq!(dry.exit, 0, "{}", dry.err);
+}
+
+const WRITTEN: &str = "# Settings of piton in this project. Commit this file.\n# `piton config show` lists all settings, with their defaults.\n\n[agent]\n# The agent of new runs; `piton run --agent` names another one.\nuse = \"claude\"\n\n[claims]\n# The check of items that have none of their own.\ncheck = \"test -f hello\"\n# Such an item is done when its agent says so and the check passes.\nchanged = \"check\"\nword = \"check\"\n";
+
+const INIT: &[&str] = &["init", "--agent", "claude", "--check", "test -f hello"];
+
+#[test]
+fn flags_of_init_make_a_configuration_with_comments_whose_check_holds() {
+    let scratch = Scratch::new();
+    let untrusting = |args: &[&str]| {
+        let mut command = scratch.command(args);
+        command.env_remove("PITON_TEST_TRUST");
+        Said::of(&command.output().expect("piton starts"))
+    };
+    let done = untrusting(INIT);
+    assert_eq!(done.exit, 0, "{}", done.err);
+    let line = "claims.check = \"test -f hello\" is written into .piton/config.toml";
+    assert!(done.err.contains(line), "{}", done.err);
+    assert_eq!(scratch.read(".piton/config.toml"), WRITTEN);
+    let again = untrusting(INIT);
+    assert_eq!(again.exit, 0, "{}", again.err);
+    assert_eq!(scratch.read(".piton/config.toml"), WRITTEN);
+
+    // The agent says that it is done; what was typed is trusted, and decides.
+    untrusting(&["add", "Write hello"]);
+    scratch.agent("cat >/dev/null; echo x >>other; echo '{\"status\": \"completed\", \"summary\": \"written\"}'");
+    let said = untrusting(&["run", "--agent", "./agent.sh"]);
+    assert_eq!(said.exit, 1, "{}{}", said.out, said.err);
+    let failed = "! check of write-hello failed: exit status 1\n  test -f hello\n";
+    assert!(said.err.contains(failed), "{}", said.err);
+}
+
+#[test]
+fn init_leaves_a_configuration_as_it_is_but_for_what_was_typed() {
+    let scratch = Scratch::new();
+    let own = "# ours\n[claims]\nword = \"ask\"   # a person decides\n";
+    scratch.write(".piton/config.toml", own);
+    let report = scratch.json(INIT);
+    let keys = report["settings"].as_array().expect("a list").iter();
+    let keys: Vec<&str> = keys.filter_map(|one| one["key"].as_str()).collect();
+    assert_eq!(keys, ["agent.use", "claims.check", "claims.changed"]);
+    let text = scratch.read(".piton/config.toml");
+    assert!(text.starts_with(own), "{text}");
+    assert!(
+        text.contains("check = \"test -f hello\"\nchanged = \"check\"\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn without_a_terminal_init_asks_nothing_and_sets_nothing_that_was_not_typed() {
+    let scratch = Scratch::new();
+    let programs = Programs::with_git(&[("claude", "")]);
+    for args in [&["init"][..], &["init", "--yes"], &["init", "--dry-run"]] {
+        let shown = programs.shows(&scratch, args);
+        assert!(shown.ends_with("[exit 0]\n"), "{shown}");
+        assert!(!shown.contains("agent of new runs"), "{shown}");
+        assert!(!scratch.has(".piton/config.toml"));
+    }
+}
+
+#[test]
+fn at_a_terminal_init_asks_once_for_agent_and_check() {
+    let scratch = Scratch::new();
+    let programs = Programs::with_git(&[("claude", "")]);
+    let line = format!("PATH='{}' piton init", programs.path().display());
+    let Some(terminal) = Terminal::start(&scratch, 120, &line) else {
+        return;
+    };
+    terminal.until_line(
+        "agent of new runs: claude, or a command that reads a prompt; `-` for none [claude]",
+    );
+    terminal.tmux("send-keys Enter");
+    terminal.until_line("check of items that have none, such as `make test` [none]");
+    terminal.tmux("send-keys 'test -f hello' Enter");
+    terminal.until_line("ended 0");
+    assert_eq!(scratch.read(".piton/config.toml"), WRITTEN);
+    drop(terminal);
+    // What is set is not asked about.
+    let again = Terminal::start(&scratch, 120, &line).expect("there was one");
+    let screen = again.until_line("ended 0");
+    assert!(
+        !screen.iter().any(|line| line.contains("agent of new runs")),
+        "{screen:#?}"
+    );
+}
+
+#[test]
+fn at_a_terminal_a_dash_sets_no_agent_and_yes_sets_the_one_that_is_found() {
+    let scratch = Scratch::new();
+    let programs = Programs::with_git(&[("codex", "")]);
+    let piton = format!("PATH='{}' piton init", programs.path().display());
+    let Some(terminal) = Terminal::start(&scratch, 120, &piton) else {
+        return;
+    };
+    terminal.until_line("agent of new runs: codex");
+    terminal.tmux("send-keys - Enter");
+    terminal.until_line("check of items");
+    terminal.tmux("send-keys Enter");
+    terminal.until_line("ended 0");
+    assert!(!scratch.has(".piton/config.toml"));
+    drop(terminal);
+    let yes = Terminal::start(&scratch, 120, &format!("{piton} --yes")).expect("there was one");
+    yes.until_line("ended 0");
+    let text = scratch.read(".piton/config.toml");
+    assert!(text.ends_with("use = \"codex\"\n"), "{text}");
 }

@@ -18,7 +18,7 @@ fn size() -> (u32, usize) {
 }
 
 /// A terminal of its own, in which a command line runs in a scratch project.
-struct Terminal<'s> {
+pub(crate) struct Terminal<'s> {
     scratch: &'s Scratch,
 }
 
@@ -30,12 +30,12 @@ impl Drop for Terminal<'_> {
 
 impl<'s> Terminal<'s> {
     /// None where there is no tmux.
-    fn start(scratch: &'s Scratch, columns: u32, line: &str) -> Option<Self> {
+    pub(crate) fn start(scratch: &'s Scratch, columns: u32, line: &str) -> Option<Self> {
         let version = Command::new("tmux").arg("-V").output();
         if !version.is_ok_and(|said| said.status.success()) {
             #[expect(clippy::print_stderr, reason = "the report of a test run shows it")]
             {
-                eprintln!("skipped: a run is watched in a terminal of tmux");
+                eprintln!("skipped: this is typed in a terminal of tmux");
             }
             return None;
         }
@@ -51,7 +51,7 @@ impl<'s> Terminal<'s> {
         Some(terminal)
     }
 
-    fn tmux(&self, arguments: &str) -> String {
+    pub(crate) fn tmux(&self, arguments: &str) -> String {
         let folder = self.scratch.path().join("tmux");
         std::fs::create_dir_all(&folder).expect("a folder for its socket");
         self.scratch.script(
@@ -78,7 +78,7 @@ impl<'s> Terminal<'s> {
 
     /// Waits for a line that begins so, and gives the screen then.
     #[track_caller]
-    fn until_line(&self, start: &str) -> Vec<String> {
+    pub(crate) fn until_line(&self, start: &str) -> Vec<String> {
         let begun = Instant::now();
         loop {
             let screen = self.screen();

@@ -1,9 +1,11 @@
 //! `piton init`: what is there is found, adopted into the journal, and kept up
 //! to date from then on.
 //!
-//! It changes nothing else: no commit, no hook of git, no file of another tool.
+//! It changes nothing else: no commit, no hook of git, no file of another tool. What a
+//! person answers is written into the configuration by [`settings`].
 
 mod adopt_plan;
+pub mod settings;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,6 +21,7 @@ use piton_formats::registry::{legacy_files, plan_format, project_formats};
 use serde::Serialize;
 
 use super::compile::{check_sprint, sprint_path};
+use super::config::Setting;
 use super::files::discovery::{PathContent, collect_native_paths, read_content};
 use super::files::{SecondWorktree, find_second_worktree};
 use super::run::ItemCounts;
@@ -91,6 +94,9 @@ pub struct InitReport {
     /// The work tree whose files are kept, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<SecondWorktree>,
+    /// The settings that were written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// Whether anything was done.
     pub done: bool,
 }
@@ -143,6 +149,7 @@ pub fn survey_project(world: &World, with: &[String]) -> Result<InitReport, Fail
         found,
         said: Vec::new(),
         elsewhere: find_second_worktree(&project),
+        settings: Vec::new(),
         done: false,
     })
 }
