@@ -1,8 +1,9 @@
 //! A server on the loopback address that answers as a model would.
 //!
 //! The real agent programs are tried against it, without an account, a key or a
-//! network. It speaks three protocols, told apart by the path that is asked
-//! for: Anthropic's Messages, `OpenAI`'s Responses, Google's `generateContent`.
+//! network. It speaks four protocols, told apart by the path that is asked
+//! for: Anthropic's Messages, `OpenAI`'s Responses and Chat Completions, Google's
+//! `generateContent`.
 //! What it answers is data: a [`Scenario`]. What it was asked is kept, without
 //! keys, for a test to look at.
 //!
@@ -13,8 +14,9 @@
 //! |---|---|
 //! | what is answered, and when | [`Scenario`] |
 //! | requests read, answers written | `http` |
-//! | the three protocols | `messages`, `responses`, `gemini` |
+//! | the four protocols | `messages`, `responses`, `chat`, `gemini` |
 
+mod chat;
 mod gemini;
 mod http;
 mod messages;
@@ -228,6 +230,7 @@ fn answer(asked: &Asked, shared: &Shared) -> (bool, Reply) {
         _ if path.contains("ountTokens") || path.contains("count_tokens") => None,
         _ if path.ends_with("/messages") => Some(messages::PROTOCOL),
         _ if path.ends_with("/responses") => Some(responses::PROTOCOL),
+        _ if path.ends_with("/chat/completions") => Some(chat::PROTOCOL),
         _ if path.contains(":generateContent") || path.contains(":streamGenerateContent") => {
             Some(gemini::PROTOCOL)
         }

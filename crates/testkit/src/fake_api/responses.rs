@@ -122,7 +122,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-fn error(status: u16) -> Value {
+pub(super) fn error(status: u16) -> Value {
     let (kind, code, message) = match status {
         401 => (
             "invalid_request_error",

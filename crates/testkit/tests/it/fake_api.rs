@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 const MESSAGES: &str = "/v1/messages?beta=true";
 const RESPONSES: &str = "/v1/responses";
+const CHAT: &str = "/v1/chat/completions";
 const GEMINI: &str = "/v1beta/models/some-model:streamGenerateContent?alt=sse&key=secret";
 
 /// One request and the whole answer, with its head.
@@ -107,7 +108,22 @@ fn usage_is_told_as_each_vendor_tells_it() {
     }
     check(MESSAGES, "\"cache_read_input_tokens\":3");
     check(RESPONSES, "\"total_tokens\":17");
+    check(CHAT, "\"total_tokens\":17");
     check(GEMINI, "\"promptTokenCount\":13");
+}
+
+#[test]
+fn chat_calls_the_tool_that_the_request_offers() {
+    let api = FakeApi::start(Scenario::new([Turn::say([Piece::shell("make")])])).expect("a port");
+    for shell in ["run_shell_command", "bash"] {
+        let tools = json!([{"type": "function", "function": {"name": shell}}]);
+        let answer = ask(&api, CHAT, &json!({"model": "some-model", "tools": tools}));
+        assert!(
+            answer.contains(&format!("\"name\":\"{shell}\"")),
+            "{answer}"
+        );
+        assert!(answer.ends_with("data: [DONE]\n\n"), "{answer}");
+    }
 }
 
 #[test]
@@ -122,6 +138,7 @@ fn a_limit_is_told_as_each_vendor_tells_it() {
     }
     check(MESSAGES, "anthropic-ratelimit-unified-status: rejected");
     check(RESPONSES, "\"resets_in_seconds\":60");
+    check(CHAT, "retry-after: 60");
     check(GEMINI, "\"retryDelay\":\"60s\"");
 }
 
