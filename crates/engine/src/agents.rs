@@ -24,6 +24,7 @@ pub mod prices;
 mod program;
 pub mod program_table;
 pub mod prompt;
+mod qwen;
 mod reader_state;
 mod reset;
 pub mod session_file;

@@ -17,6 +17,7 @@ pub static KNOWN_PROGRAMS: &[&KnownProgram] = &[
     &super::claude::PROGRAM,
     &super::codex::PROGRAM,
     &super::gemini::PROGRAM,
+    &super::qwen::PROGRAM,
 ];
 
 /// The adapter of all other programs, each of which is described by its table.

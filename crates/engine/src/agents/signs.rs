@@ -62,6 +62,7 @@ const SIGNS: &[(Trouble, &[&str])] = &[
             "missing api key",
             "missing environment variable",
             "set an auth method",
+            "no auth type is selected",
             "must specify the gemini_api_key",
             "unauthenticated",
             "unauthorized",

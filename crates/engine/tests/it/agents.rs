@@ -141,13 +141,18 @@ fn compare(folder: &Path) -> usize {
     let text = std::fs::read_to_string(folder.join("expected.json")).expect("expected.json");
     let expected: Value = serde_json::from_str(&text).expect("JSON");
     let expected = expected.as_object().expect("an object");
-    // Codex counts by conversation: what one used before is subtracted.
+    // Codex and Qwen Code count by conversation: what one used before is subtracted.
     let mut totals: HashMap<String, Usage> = HashMap::new();
     for (name, expect) in expected {
         let (program, _) = name.split_once('/').expect("program/recording");
         let mut output = std::fs::read(folder.join(name)).expect(name);
+        let key = if program == "qwen" {
+            "session_id"
+        } else {
+            "thread_id"
+        };
         let id = String::from_utf8_lossy(&output)
-            .split_once("\"thread_id\":\"")
+            .split_once(&format!("\"{key}\":\""))
             .and_then(|(_, rest)| Some(rest.split_once('"')?.0.to_owned()));
         if let Some(stderr) = expect["stderr"].as_str() {
             output.push(b'\n');
