@@ -19,6 +19,7 @@ pub mod installed;
 pub mod known_program;
 pub mod lines;
 pub mod missing_check;
+mod opencode;
 pub mod outcome;
 pub mod prices;
 mod program;

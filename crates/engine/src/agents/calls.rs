@@ -15,6 +15,7 @@ const OPEN_MAX: usize = 4_096;
 /// Where the input of a tool says what it is about, in the order of looking.
 const ABOUT: &[&str] = &[
     "file_path",
+    "filePath",
     "notebook_path",
     "absolute_path",
     "path",

@@ -18,6 +18,7 @@ pub static KNOWN_PROGRAMS: &[&KnownProgram] = &[
     &super::codex::PROGRAM,
     &super::gemini::PROGRAM,
     &super::qwen::PROGRAM,
+    &super::opencode::PROGRAM,
 ];
 
 /// The adapter of all other programs, each of which is described by its table.
