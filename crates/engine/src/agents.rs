@@ -11,6 +11,7 @@ pub mod answer;
 mod calls;
 mod claude;
 mod codex;
+mod copilot;
 mod custom;
 pub mod env_pass;
 mod gemini;

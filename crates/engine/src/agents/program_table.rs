@@ -18,6 +18,7 @@ pub static KNOWN_PROGRAMS: &[&KnownProgram] = &[
     &super::codex::PROGRAM,
     &super::gemini::PROGRAM,
     &super::qwen::PROGRAM,
+    &super::copilot::PROGRAM,
     &super::opencode::PROGRAM,
 ];
 

@@ -18,6 +18,7 @@ const SIGNS: &[(Trouble, &[&str])] = &[
             "no rollout found",
             "no previous sessions found",
             "no saved session",
+            "no session, task, or name matched",
             "invalid session identifier",
             "failed to find session",
             "failed to load session",

@@ -42,6 +42,7 @@ fn each_program_is_started_as_it_works_without_a_terminal() {
     insta::assert_snapshot!(line(&plain, "codex", &order()), @r#"codex exec --json --skip-git-repo-check -c sandbox_mode="workspace-write" -"#);
     insta::assert_snapshot!(line(&plain, "gemini", &order()), @"gemini -o stream-json --skip-trust --approval-mode auto_edit --allowed-tools run_shell_command --session-id 0199-id");
     insta::assert_snapshot!(line(&plain, "qwen", &order()), @"qwen -o stream-json --approval-mode auto-edit --allowed-tools run_shell_command");
+    insta::assert_snapshot!(line(&plain, "copilot", &order()), @"copilot --output-format json --no-auto-update --allow-tool=write --allow-tool=shell --session-id=0199-id");
     insta::assert_snapshot!(line(&plain, "opencode", &order()), @"opencode run --format json");
     insta::assert_snapshot!(line(&plain, "sh:claude", &order()), @"sh: claude");
     insta::assert_snapshot!(line(&plain, "make work", &order()), @"sh: make work");
@@ -62,6 +63,7 @@ fn a_conversation_goes_on_with_its_id_and_a_budget_bounds_it() {
     insta::assert_snapshot!(line(&plain, "codex", &order), @r#"codex exec resume --json --skip-git-repo-check -c sandbox_mode="workspace-write" old-id -"#);
     insta::assert_snapshot!(line(&plain, "gemini", &order), @"gemini -o stream-json --skip-trust --approval-mode auto_edit --allowed-tools run_shell_command --resume old-id");
     insta::assert_snapshot!(line(&plain, "qwen", &order), @"qwen -o stream-json --approval-mode auto-edit --allowed-tools run_shell_command --resume old-id");
+    insta::assert_snapshot!(line(&plain, "copilot", &order), @"copilot --output-format json --no-auto-update --allow-tool=write --allow-tool=shell --resume=old-id");
     insta::assert_snapshot!(line(&plain, "opencode", &order), @"opencode run --format json --session old-id");
 }
 
@@ -144,7 +146,7 @@ fn what_is_configured_stands_on_the_command_line() {
 fn silence_is_bounded_of_known_programs_and_of_others_when_asked() {
     let minutes = |minutes: u64| Some(std::time::Duration::from_secs(60 * minutes));
     let plain = config("");
-    for known in ["claude", "codex", "gemini", "qwen", "opencode"] {
+    for known in ["claude", "codex", "gemini", "qwen", "opencode", "copilot"] {
         assert_eq!(plain.limits_of_agent(known).idle, minutes(15), "{known}");
     }
     for command in ["sh:claude", "make work"] {
@@ -243,7 +245,9 @@ fn a_plain_command_may_be_judged_by_its_exit_status_and_a_known_program_not() {
         assert_eq!(by(command, Some(ExitStatus)), ExitStatus, "{command}");
     }
     assert_eq!(by("claude", Some(Form)), Form);
-    for known in ["claude", "codex", "gemini", "qwen", "opencode", "careful"] {
+    for known in [
+        "claude", "codex", "gemini", "qwen", "opencode", "copilot", "careful",
+    ] {
         let failure = config.resolve_verdict_by(known, Some(ExitStatus));
         let failure = failure.expect_err("it can be asked");
         assert!(

@@ -5,7 +5,7 @@ use piton_simkit::seed::salted;
 
 fn recordings() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for program in ["claude", "codex", "gemini", "qwen", "opencode"] {
+    for program in ["claude", "codex", "gemini", "qwen", "opencode", "copilot"] {
         for entry in std::fs::read_dir(own().join(program)).expect("a folder") {
             let path = entry.expect("an entry").path();
             all.push((program.to_owned(), std::fs::read(&path).expect("a file")));

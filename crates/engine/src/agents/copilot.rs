@@ -1,0 +1,241 @@
+//! GitHub Copilot CLI: `copilot --output-format json`.
+//!
+//! Its result says with which status it ends, and nothing of tokens; what went
+//! wrong stands in an event before it.
+
+use jiff::Timestamp;
+use piton_core::attempt::{Conversation, Usage};
+use piton_core::call::{AgentCall, CallKind};
+use piton_core::trouble::Trouble;
+use serde_json::Value;
+
+use super::calls::call_of_tool;
+use super::known_program::{KnownProgram, ProgramHome, ProgramName, ProgramSetup};
+use super::reader_state::ReaderState;
+use super::settings::Permissions;
+use super::stream::JsonPart;
+use super::{
+    Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,
+    RETURNED_CHARS_MAX, signs,
+};
+use crate::agents::answer::ProgramEnd;
+use crate::failure::Failure;
+
+/// All that is particular to GitHub Copilot CLI.
+pub(super) static PROGRAM: KnownProgram = KnownProgram {
+    name: "copilot",
+    called: ProgramName {
+        title: "GitHub Copilot CLI",
+        login: "log in (`copilot login`) or set a key that is valid",
+    },
+    agent: |setup| Box::new(Copilot { setup }),
+    models: &[],
+    prices: None,
+    keys: &["permissions", "allowed-tools"],
+    idle_timeout: "15m",
+    tools: &[
+        (CallKind::Read, &["view"]),
+        (CallKind::Write, &["create", "edit", "apply_patch"]),
+        (CallKind::Shell, &["bash"]),
+        (CallKind::Agent, &["task"]),
+    ],
+    home: ProgramHome {
+        folder: ".copilot",
+        variable: "COPILOT_HOME",
+        below: "",
+    },
+    project_variable: None,
+    hooks: None,
+    session_files: None,
+};
+
+/// Copilot, as it is configured.
+#[derive(Debug)]
+struct Copilot {
+    setup: ProgramSetup,
+}
+
+impl Agent for Copilot {
+    fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
+        let table = &self.setup.table;
+        // No `-p`: without a terminal it takes the prompt from stdin.
+        let mut args = ["--output-format", "json", "--no-auto-update"]
+            .map(str::to_owned)
+            .to_vec();
+        let mut tools = table.allowed_tools.clone();
+        match table.permissions {
+            Permissions::Default | Permissions::Edits => tools.push("write".to_owned()),
+            Permissions::Plan => args.push("--plan".to_owned()),
+            Permissions::Bypass if order.is_root => {
+                return Err(super::refuse_bypass_as_root(PROGRAM.called.title, "shell"));
+            }
+            Permissions::Bypass => args.push("--allow-all".to_owned()),
+        }
+        if table.allowed_tools.is_empty() && table.permissions == Permissions::Default {
+            tools.push("shell".to_owned());
+        }
+        args.extend(tools.iter().map(|tool| format!("--allow-tool={tool}")));
+        match order.resume {
+            Some(id) => args.push(format!("--resume={id}")),
+            None if order.conversation.is_empty() => {}
+            None => args.push(format!("--session-id={}", order.conversation)),
+        }
+        if let Some(model) = self.resolve_model(order.model) {
+            args.extend(["--model".to_owned(), model]);
+        }
+        Ok(LaunchCommand::new(table, PROGRAM.name, &args))
+    }
+
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
+        Some(Box::new(CopilotReader {
+            heard: ReaderState::new(PROGRAM.called, &self.setup.zone),
+            status: None,
+            error: None,
+            refused: None,
+            was_aborted: false,
+            denied: 0,
+        }))
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+
+    fn can_set_conversation_id(&self) -> bool {
+        true
+    }
+
+    fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
+        self.setup.model_for(asked)
+    }
+}
+
+/// Reads `--output-format json`.
+#[derive(Debug)]
+struct CopilotReader {
+    heard: ReaderState,
+    /// The status of the result.
+    status: Option<i64>,
+    /// What went wrong for good.
+    error: Option<Value>,
+    /// What the service says while requests are tried again.
+    refused: Option<Trouble>,
+    was_aborted: bool,
+    denied: u32,
+}
+
+impl CopilotReader {
+    fn handle_event(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+        let data = &event["data"];
+        match event["type"].as_str().unwrap_or("") {
+            "assistant.message" => {
+                let text = data["content"].as_str().unwrap_or("");
+                if !text.is_empty() {
+                    self.refused = None;
+                    self.heard.words.push_lines(text);
+                    seen.push(OutputEvent::Said(text.to_owned()));
+                }
+            }
+            "tool.execution_start" => {
+                let tool = data["toolName"].as_str().unwrap_or("");
+                let call = call_of_tool(&PROGRAM, tool, &data["arguments"], "");
+                let id = data["toolCallId"].as_str().unwrap_or("");
+                self.heard.calls.begin(id, call, self.event_time(event));
+            }
+            "tool.execution_complete" => self.handle_call_end(event, seen),
+            "model.call_failure" => {
+                let status = data["statusCode"].as_u64();
+                self.refused = status.and_then(signs::trouble_of_http_status);
+            }
+            // Its result says 0 then: it did what it was asked to.
+            "abort" => self.was_aborted = true,
+            "session.error" => self.error = Some(data.clone()),
+            "result" => {
+                self.heard.record_conversation(&event["sessionId"], seen);
+                self.status = event["exitCode"].as_i64();
+            }
+            // It has some forty types of events, each with its own data.
+            _ if data.is_object() => {}
+            _ => seen.push(OutputEvent::Unknown),
+        }
+    }
+
+    fn handle_call_end(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+        let data = &event["data"];
+        let id = data["toolCallId"].as_str().unwrap_or("");
+        let Some(mut call) = self.heard.calls.end(id, self.event_time(event)) else {
+            return;
+        };
+        let error = &data["error"];
+        let output = data["result"]["content"].as_str();
+        let output = output.or(error["message"].as_str()).unwrap_or("");
+        call.bytes = Some(output.len() as u64);
+        call.failed = data["success"].as_bool() != Some(true);
+        let exit = data["shellExecution"]["exitCode"].as_i64();
+        call.exit = exit.and_then(|exit| exit.try_into().ok());
+        self.denied += u32::from(error["code"].as_str() == Some("denied"));
+        seen.push(OutputEvent::Called(call));
+        seen.push(OutputEvent::Returned(
+            signs::first_chars(output, RETURNED_CHARS_MAX).to_owned(),
+        ));
+    }
+
+    fn event_time(&self, event: &Value) -> Timestamp {
+        let told = event["timestamp"].as_str().and_then(|at| at.parse().ok());
+        told.unwrap_or(self.heard.now)
+    }
+}
+
+impl AgentOutputReader for CopilotReader {
+    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
+        let mut seen = Vec::new();
+        for part in self.heard.parse_line(line, now) {
+            match part {
+                JsonPart::Object(event) => self.handle_event(&event, &mut seen),
+                JsonPart::Broken => seen.push(OutputEvent::Unknown),
+            }
+        }
+        seen
+    }
+
+    fn open_call(&self) -> Option<&AgentCall> {
+        self.heard.calls.latest()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.status.is_some()
+    }
+
+    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
+        let conversation = self.heard.conversation.take();
+        let said = match (&self.error, self.status) {
+            (Some(error), _) => {
+                let words = error["message"].as_str().unwrap_or("");
+                let words = signs::first_chars(words, 8_000);
+                let status = error["statusCode"].as_u64();
+                let trouble = status
+                    .and_then(signs::trouble_of_http_status)
+                    .or_else(|| signs::trouble_of_text(words))
+                    .unwrap_or(Trouble::Logic);
+                self.heard.into_failed_result(trouble, words)
+            }
+            (None, Some(0)) if !self.was_aborted => AgentResult {
+                trouble: (self.denied > 0).then_some(Trouble::Permission),
+                ..self.heard.into_success_result()
+            },
+            (None, Some(_) | None) => {
+                let aborted = self.was_aborted.then_some(Trouble::Signal);
+                self.heard
+                    .into_missing_result(ended, self.refused.or(aborted))
+            }
+        };
+        AgentResult {
+            conversation: conversation.map(|id| Conversation {
+                id,
+                ..Conversation::default()
+            }),
+            denied: self.denied,
+            ..said
+        }
+    }
+}
