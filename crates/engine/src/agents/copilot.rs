@@ -10,7 +10,7 @@ use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use super::calls::call_of_tool;
-use super::known_program::{KnownProgram, ProgramHome, ProgramName, ProgramSetup};
+use super::known_program::{KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup};
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
 use super::stream::JsonPart;
@@ -27,6 +27,13 @@ pub(super) static PROGRAM: KnownProgram = KnownProgram {
     called: ProgramName {
         title: "GitHub Copilot CLI",
         login: "log in (`copilot login`) or set a key that is valid",
+    },
+    install: "npm install -g @github/copilot",
+    login_trace: LoginTrace {
+        // Nothing in its home shows a login.
+        file: "",
+        pointers: &[],
+        variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
     },
     agent: |setup| Box::new(Copilot { setup }),
     models: &[],

@@ -11,7 +11,7 @@ use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use super::calls::call_of_tool;
-use super::known_program::{KnownProgram, ProgramHome, ProgramName, ProgramSetup};
+use super::known_program::{KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup};
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
 use super::stream::JsonPart;
@@ -28,6 +28,13 @@ pub(super) static PROGRAM: KnownProgram = KnownProgram {
     called: ProgramName {
         title: "opencode",
         login: "log in (`opencode auth login`) or set a key that is valid",
+    },
+    install: "npm install -g opencode-ai",
+    login_trace: LoginTrace {
+        // Nothing in its home shows a login.
+        file: "",
+        pointers: &[],
+        variables: &[],
     },
     agent: |setup| Box::new(Opencode { setup }),
     models: &[],

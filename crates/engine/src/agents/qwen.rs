@@ -12,7 +12,7 @@ use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use super::calls::call_of_tool;
-use super::known_program::{KnownProgram, ProgramHome, ProgramName, ProgramSetup};
+use super::known_program::{KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup};
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
 use super::stream::JsonPart;
@@ -29,6 +29,12 @@ pub(super) static PROGRAM: KnownProgram = KnownProgram {
     called: ProgramName {
         title: "Qwen Code",
         login: "log in (start `qwen`, type /auth) or set a key that is valid",
+    },
+    install: "npm install -g @qwen-code/qwen-code",
+    login_trace: LoginTrace {
+        file: "oauth_creds.json",
+        pointers: &["/refresh_token", "/access_token"],
+        variables: &["OPENAI_API_KEY"],
     },
     agent: |setup| Box::new(Qwen { setup }),
     models: &["qwen", "coder-model"],

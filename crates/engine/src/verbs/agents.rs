@@ -75,11 +75,9 @@ pub(crate) fn used_agents(
     config: &Config,
     session: Option<&Session<'_>>,
 ) -> Result<Vec<UsedAgent>, Failure> {
-    let configured = config.agent.use_.clone();
-    let configured = configured.filter(|agent| !agent.trim().is_empty());
+    let configured = config.used_agents().iter().cloned();
     let mut named: Vec<(String, AgentNamedBy)> = configured
         .map(|agent| (agent, AgentNamedBy::Config))
-        .into_iter()
         .collect();
     let runs = session.map(Session::runs).transpose()?.unwrap_or_default();
     named.extend(open_runs(&runs).filter_map(|row| {
