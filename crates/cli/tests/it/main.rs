@@ -88,6 +88,7 @@ mod real_agents;
 mod recall;
 mod record;
 mod remembered;
+mod replayed_agents;
 mod report;
 mod requests;
 mod run;

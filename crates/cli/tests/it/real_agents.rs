@@ -151,6 +151,34 @@ impl Real {
                     ("FAKE_KEY", "not-a-key".to_owned()),
                 ]);
             }
+            "qwen" => env.extend([
+                ("OPENAI_BASE_URL", format!("{url}/v1")),
+                ("OPENAI_API_KEY", "not-a-key".to_owned()),
+                ("OPENAI_MODEL", "fake-model".to_owned()),
+            ]),
+            "opencode" => env.extend([
+                ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+                ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+                (
+                    "OPENCODE_CONFIG_CONTENT",
+                    serde_json::json!({
+                        "model": "fake/fake-model", "small_model": "fake/fake-model",
+                        "share": "disabled",
+                        "provider": {"fake": {
+                            "npm": "@ai-sdk/openai-compatible",
+                            "options": {"baseURL": format!("{url}/v1"), "apiKey": "not-a-key"},
+                            "models": {"fake-model": {"cost": {"input": 1, "output": 2}}},
+                        }},
+                    })
+                    .to_string(),
+                ),
+            ]),
+            "copilot" => env.extend([
+                ("COPILOT_OFFLINE", "true".to_owned()),
+                ("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1")),
+                ("COPILOT_PROVIDER_API_KEY", "not-a-key".to_owned()),
+                ("COPILOT_MODEL", "gpt-4.1".to_owned()),
+            ]),
             _ => {
                 settings(
                     ".gemini/settings.json",
