@@ -57,7 +57,7 @@ pub(super) static PROGRAM: KnownProgram = KnownProgram {
     session_files: None,
 };
 
-/// How it says that a call was not allowed: by a rule, or since nobody was there
+/// How it says that a call was not allowed: by a rule, or since no person was there
 /// to ask.
 const DENIALS: [&str; 2] = [
     "The user has specified a rule which prevents you",

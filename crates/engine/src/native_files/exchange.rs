@@ -533,7 +533,12 @@ pub fn sync_file(file: &File) -> io::Result<()> {
 ///
 /// When the folder cannot be opened or flushed.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+    open_folder(folder)?.sync_all()
+}
+
+/// A folder, to be flushed or locked.
+pub(crate) fn open_folder(folder: &Path) -> io::Result<File> {
+    File::open(folder)
 }
 
 /// Writes to what is not a regular file: a pipe, a terminal, `/dev/stdout`.

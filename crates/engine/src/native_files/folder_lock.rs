@@ -4,6 +4,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::Duration;
 
+use super::exchange::open_folder;
 use super::text_change::changed_meanwhile;
 use crate::failure::Failure;
 use crate::world::pause;
@@ -29,7 +30,7 @@ impl FolderLock {
     ///
     /// When another command has held it for too long.
     pub(crate) fn hold(file: &Path) -> Result<Self, Failure> {
-        let Some(folder) = file.parent().and_then(|folder| File::open(folder).ok()) else {
+        let Some(folder) = file.parent().and_then(|folder| open_folder(folder).ok()) else {
             return Ok(Self { _folder: None });
         };
         for _ in 0..LOOKS_MAX {
