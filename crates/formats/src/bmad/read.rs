@@ -55,6 +55,10 @@ pub(super) fn parse_status(
             true => (ListedStatus::Open, None),
             false => parse_story_status(key, node, source.name, problems),
         };
+        let mark = mark_of_story(key, node, source.text);
+        if mark.is_none() && !is_epic {
+            problems.push(unwritable_status(key, source.name));
+        }
         items.push(ListedItem {
             id: key.text.clone(),
             parent: epic,
@@ -75,7 +79,7 @@ pub(super) fn parse_status(
             .into(),
             // Stories are written for one developer after another.
             scope: vec![".".to_owned()],
-            mark: Some(mark_of_story(key, node, source.text)),
+            mark,
             span: key.span,
             ..ListedItem::default()
         });
@@ -94,7 +98,7 @@ fn parse_story_status(
     file: &str,
     problems: &mut Vec<Problem>,
 ) -> (ListedStatus, Option<String>) {
-    let written = node.text().unwrap_or_default();
+    let written = node.text().unwrap_or_default().trim();
     let note = Some(format!("Its status in the list is `{written}`."));
     match written.to_ascii_lowercase().as_str() {
         "done" => (ListedStatus::Done, None),
@@ -121,22 +125,46 @@ fn title_of_story(key: &str) -> String {
     words.replace('-', " ")
 }
 
-fn mark_of_story(key: &MapKey, node: &ValueNode, text: &str) -> StatusMark {
+/// Where the status of a story stands; none where it is no word in the line of its key,
+/// less its quotes, and so cannot be replaced.
+fn mark_of_story(key: &MapKey, node: &ValueNode, text: &str) -> Option<StatusMark> {
     let at = node.span.start..node.span.end;
-    let quote = text.get(at.clone()).and_then(|text| text.chars().next());
-    let quote = quote.filter(|quote| "\"'".contains(*quote));
+    let written = text.get(at.clone())?;
+    if written.is_empty() {
+        // Behind the colon, where nothing is said.
+        let rest = text.get(key.span.end..)?;
+        let colon = rest.find(':')?;
+        let line = rest[colon + 1..].lines().next().unwrap_or_default();
+        let is_bare = rest[..colon].trim_matches([' ', '\t']).is_empty()
+            && (line.trim().is_empty() || line.trim_start().starts_with('#'));
+        let end = key.span.end + colon + 1;
+        let (done, open) = (" done".to_owned(), " in-progress".to_owned());
+        let at = end..end;
+        return is_bare.then_some(StatusMark { at, done, open });
+    }
+    let quote = written.chars().next().filter(|one| "\"'".contains(*one));
+    let bare = match quote {
+        Some(quote) => written.strip_prefix(quote)?.strip_suffix(quote)?,
+        None => written,
+    };
+    let is_word = !bare.contains(['\n', '\r']) && node.text() == Some(bare);
     let quoted = |status: &str| match quote {
         Some(quote) => format!("{quote}{status}{quote}"),
         None => status.to_owned(),
     };
-    let (done, open) = (quoted("done"), quoted("in-progress"));
-    if at.is_empty() {
-        // Behind the colon, where nothing is said.
-        let rest = text.get(key.span.end..).unwrap_or_default();
-        let colon = rest.find(':').unwrap_or_default();
-        let end = key.span.end + colon + 1;
-        let (at, done, open) = (end..end, format!(" {done}"), format!(" {open}"));
-        return StatusMark { at, done, open };
-    }
-    StatusMark { at, done, open }
+    is_word.then(|| StatusMark {
+        at,
+        done: quoted("done"),
+        open: quoted("in-progress"),
+    })
+}
+
+fn unwritable_status(key: &MapKey, file: &str) -> Problem {
+    let path = format!("{STATUSES}.{}", key.text);
+    let message = format!(
+        "the status of `{}` is no word behind its key, so piton does not write it",
+        key.text
+    );
+    let hint = format!("write it in one line: `{}: backlog`", key.text);
+    Problem::warning("STATUS_NOT_WRITABLE", file, path, key.span).with_message(message, hint)
 }

@@ -17,11 +17,12 @@ use crate::failure::notice::Notice;
 use crate::process::shell::quote_word;
 use crate::project::Project;
 
-/// The problems of a box with a mark that its format does not know, and of an item that
-/// is to wait for one that is not there.
-const UNKNOWN: [&str; 4] = [
+/// The problems of a box with a mark that its format does not know, of a status that is not
+/// written, and of an item that is to wait for one that is not there or not worked on.
+const UNKNOWN: [&str; 5] = [
     "UNKNOWN_MARK",
     "UNKNOWN_STATUS",
+    "STATUS_NOT_WRITABLE",
     "MISSING_REFERENCE",
     "MISSING_TAG",
 ];

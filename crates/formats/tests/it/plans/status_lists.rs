@@ -190,6 +190,29 @@ fn a_plan_that_people_add_to_a_roadmap_raises_no_question() {
 }
 
 #[test]
+fn a_status_that_is_no_plain_word_in_its_line_is_named_and_left_alone() {
+    let text = "development_status:\n  1-1-a: |\n    backlog\n  1-2-b: backlog\n  1-3-c: >-\n    backlog\n\n  1-4-d: \"back\\\n    log\"\n  1-5-e: 'backlog'\n  1-6-f:\n    state: backlog\n  1-7-g:\n  ? 1-8-h\n  1-9-i: optional\n";
+    let (_, problems) = read(&bmad::PLAN, text);
+    let mut named: Vec<&str> = Vec::new();
+    for problem in &problems {
+        if problem.code == "STATUS_NOT_WRITABLE" {
+            named.push(problem.path.rsplit('.').next().unwrap_or_default());
+        }
+    }
+    assert_eq!(named, ["1-1-a", "1-3-c", "1-4-d", "1-6-f", "1-8-h"]);
+    let mut desk = desk(&bmad::PLAN, text);
+    desk.start();
+    while desk.tables.next_actionable_item(RUN).is_some() {
+        desk.work();
+    }
+    let expected = text
+        .replace("1-2-b: backlog", "1-2-b: done")
+        .replace("'backlog'", "'done'")
+        .replace("1-7-g:\n", "1-7-g: done\n");
+    assert_eq!(desk.text, expected);
+}
+
+#[test]
 fn no_text_makes_a_reader_panic_or_a_file_change_twice() {
     let formats = [
         (&task_master::PLAN, TASK_MASTER),
