@@ -17,7 +17,7 @@ use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables
 use crate::conflict;
 use crate::native_file::RenderError;
 use crate::pending_edits::{AbsentItems, with_pending_edits};
-use crate::plan_format::{PlanContext, PlanDocument, PlanFormat, PlanPlace};
+use crate::plan_format::{PlanContext, PlanDocument, PlanFolder, PlanFormat, PlanPlace};
 use crate::problem::{Problem, SourceText};
 use crate::registry::plan_format;
 
@@ -69,6 +69,11 @@ impl PlanFormat {
 }
 
 impl PlanFile {
+    /// Says where the file lies, for formats whose plans say more beside their file.
+    pub fn set_beside(&mut self, folder: PlanFolder) {
+        self.document.set_beside(folder);
+    }
+
     /// Says which items were done in work that the branch of this file does not
     /// have, as far as git tells: see `docs/design/0024-branches.md`.
     pub fn set_done_elsewhere(&mut self, elsewhere: Vec<Node>) {

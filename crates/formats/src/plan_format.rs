@@ -1,6 +1,7 @@
 //! A format of plans as one value: everything that is asked of it.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use piton_core::native::Native;
@@ -211,6 +212,15 @@ impl FilesBeside<'_> {
     }
 }
 
+/// The folder of a plan, and how a file is read that lies around it: see [`FilesBeside`].
+#[derive(Clone, Debug)]
+pub struct PlanFolder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The text of a file, by its path from the folder.
+    pub read: fn(&Path, &str) -> Option<String>,
+}
+
 impl fmt::Debug for FilesBeside<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FilesBeside")
@@ -222,6 +232,9 @@ pub type ParsePlan = fn(SourceText<'_>, PlanContext<'_>) -> (Option<Plan>, Vec<P
 
 /// The file of one run: what it shows, and what a person or another program changed in it.
 pub trait PlanDocument: fmt::Debug {
+    /// Says where the file lies: what stands beside it counts for what is new in it.
+    fn set_beside(&mut self, _: PlanFolder) {}
+
     /// The text that shows the run as of `tables`, made from the present one;
     /// none when it cannot be made.
     ///

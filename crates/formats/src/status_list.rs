@@ -106,6 +106,9 @@ pub(crate) struct ListTraits {
     /// Whether the status of an item that holds others is written.
     pub(crate) writes_holders: bool,
     pub(crate) order: ListOrder,
+    /// The ends of the paths of the files beside it that are read for each version of it.
+    /// What others say counts when a run begins.
+    pub(crate) reads_again: &'static [&'static str],
 }
 
 /// What says what an item waits for.

@@ -34,6 +34,7 @@ pub use dialect::Dialect;
 pub use formats::PLAN;
 pub use front::FrontMatter;
 use front::compare_keys as front_keys;
+pub(crate) use front::front_text;
 use ids::find_given_id;
 pub use native_file::{collect_edits, render_run};
 pub(crate) use pair::is_similar;

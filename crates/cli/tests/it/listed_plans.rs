@@ -357,3 +357,27 @@ fn issues_of_beads_are_worked_through_and_closed_by_bd_where_it_is_installed() {
     );
     assert_eq!(calls.lines().count(), open, "{calls}");
 }
+
+#[test]
+fn plans_of_gsd_that_come_later_keep_their_waves_and_their_approval() {
+    let path = ".planning/ROADMAP.md";
+    let scratch = Scratch::new();
+    let roadmap = "# Roadmap\n\n### Phase 1: A\n\n- [ ] 01-01-PLAN.md — one\n";
+    scratch.write(path, roadmap).agent(AGENT);
+    let said = run(&scratch, &[]);
+    assert_eq!(said.exit, 0, "{said:?}");
+    let more = "\n### Phase 2: B\n\n- [ ] 02-01-PLAN.md — two\n- [ ] 02-02-PLAN.md — three\n";
+    let ticked = scratch.read(path);
+    scratch
+        .write(path, &format!("{ticked}{more}"))
+        .write(".planning/phases/02-b/02-01-PLAN.md", &gsd_plan(2, false))
+        .write(".planning/phases/02-b/02-02-PLAN.md", &gsd_plan(1, true));
+    let said = run(&scratch, &[]);
+    assert_eq!(said.exit, 3, "{said:?}");
+    let work = scratch.read("work.txt");
+    assert_eq!(
+        work.lines().collect::<Vec<_>>(),
+        ["01-01", "02-02", "02-01"]
+    );
+    assert!(scratch.read(path).contains("- [ ] 02-01"), "{said:?}");
+}

@@ -23,7 +23,7 @@ use piton_core::{
 };
 use piton_formats::merge::{MergeVersions, merge_preferring_ours};
 use piton_formats::plan_file::{PlanFile, ShownRun};
-use piton_formats::plan_format::PlanPlace;
+use piton_formats::plan_format::{PlanFolder, PlanPlace};
 use piton_formats::registry::plan_format;
 
 use self::import::PlanFileImport;
@@ -42,7 +42,7 @@ use crate::failure::{Failure, outside_failure};
 use crate::git;
 use crate::git::history::{self, HistoryCaching};
 use crate::project::Project;
-use crate::project::inside::OutsideLink;
+use crate::project::inside::{OutsideLink, read_beside};
 use crate::session::Session;
 use crate::world::input;
 
@@ -125,6 +125,17 @@ pub fn adopt_plan_file(
     file.with_lock(|file| file.accept_version(present))
 }
 
+/// The file of a run, with what lies beside it; none for a run that has no plan in a file.
+pub(crate) fn open_plan_file(project: &Project, tables: &Tables, run: RunId) -> Option<PlanFile> {
+    let mut plan = PlanFile::of_run(tables, run)?;
+    let folder = PlanFile::folder_of_run(tables.run(run)?);
+    plan.set_beside(PlanFolder {
+        path: project.absolute_path(folder),
+        read: read_beside,
+    });
+    Some(plan)
+}
+
 impl PlanSync {
     /// The file of a run; none for a run without a file.
     ///
@@ -132,9 +143,10 @@ impl PlanSync {
     ///
     /// When the stamp cannot be kept.
     pub fn open(session: &Session<'_>, row: &RunRow, tables: &Tables) -> io::Result<Option<Self>> {
-        let (Some(plan), Some(path)) =
-            (PlanFile::of_run(tables, row.id), PlanFile::path_of_run(row))
-        else {
+        let (Some(plan), Some(path)) = (
+            open_plan_file(&session.project, tables, row.id),
+            PlanFile::path_of_run(row),
+        ) else {
             return Ok(None);
         };
         let target = session.project.absolute_path(&path);

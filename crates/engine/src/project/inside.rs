@@ -107,6 +107,18 @@ pub(crate) fn resolve_named_within(roots: &[&Path], path: &Path) -> io::Result<P
     }))
 }
 
+/// The text of a file around a plan, by its path from the folder of the plan, where `*` is
+/// any one folder. It lies in that folder or in the one above: no link is followed out of
+/// there. None where there is no such file, or it cannot be read.
+pub(crate) fn read_beside(folder: &Path, path: &str) -> Option<String> {
+    let roots = [folder, folder.parent()?];
+    let paths = input::expand_path(folder, path);
+    paths.iter().find_map(|path| {
+        let inside = resolve_within(&roots, path).ok()?;
+        input::read_text(&inside).ok()
+    })
+}
+
 /// Where the file at `path` is, which must be below `home` in `folder`, git's own one.
 ///
 /// # Errors

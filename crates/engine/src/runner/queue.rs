@@ -34,7 +34,7 @@ use crate::failure::{Failure, unwritable_file};
 use crate::git::{
     self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, WorktreeState,
 };
-use crate::native_files::plan_sync::remove_open_agent_edits;
+use crate::native_files::plan_sync::{open_plan_file, remove_open_agent_edits};
 use crate::process::{InheritedEnvironment, ProcessExit, ProcessLimits, ProcessSpec};
 use crate::runner::lane_pool::{
     Lane, LaneOccupant, LanePreparation, LaneStart, Pool, PreparedLane, QUEUE,
@@ -472,7 +472,7 @@ impl Runner<'_, '_> {
         };
         let mut tables = tables_after_merge(&rows, run, node, &self.current_facts());
         remove_open_agent_edits(&mut tables, run);
-        let Some(mut plan) = PlanFile::of_run(&tables, run) else {
+        let Some(mut plan) = open_plan_file(project, &tables, run) else {
             return Ok(None);
         };
         // What cannot be shown in that version of the file is shown when it can.

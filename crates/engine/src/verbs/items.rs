@@ -29,6 +29,7 @@ use crate::native_files::FileNotice;
 use crate::native_files::folder_lock::FolderLock;
 use crate::native_files::plan_sync::at_rest::sync_plan_file;
 use crate::native_files::text_change::{TextChange, changed_meanwhile};
+use crate::native_files::plan_sync::open_plan_file;
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::runner;
@@ -282,7 +283,7 @@ fn item_in_file(
         tables,
         run: row.id,
     };
-    let mut plan = PlanFile::of_run(tables, row.id)?;
+    let mut plan = open_plan_file(&session.project, tables, row.id)?;
     let changes = plan.collect_edits(Some(before), after, shown, session.world.now());
     changes.ok()?.edits.into_iter().find_map(|edit| {
         if let Edit::Insert {

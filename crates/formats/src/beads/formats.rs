@@ -17,6 +17,7 @@ static ISSUES: ListTraits = ListTraits {
     parse: parse_issues,
     writes_holders: false,
     order: ListOrder::ByName,
+    reads_again: &[],
 };
 
 /// Issues of beads.

@@ -16,6 +16,7 @@ static STORIES: ListTraits = ListTraits {
     // An epic is done when people say so, after its retrospective.
     writes_holders: false,
     order: ListOrder::ByPlace,
+    reads_again: &[],
 };
 
 /// Status files of BMAD.

@@ -15,6 +15,7 @@ static ROADMAP: ListTraits = ListTraits {
     parse: parse_roadmap,
     writes_holders: false,
     order: ListOrder::ByPlace,
+    reads_again: &["-PLAN.md"],
 };
 
 /// Roadmaps of GSD.

@@ -7,7 +7,7 @@ use crate::plan_format::{FilesBeside, PlanContext};
 use crate::problem::{Problem, SourceText};
 use crate::status_list::{ItemList, ListedItem, ListedStatus, StatusMark};
 use crate::tree::ValueNode;
-use crate::yaml;
+use crate::{task, yaml};
 
 /// The name of this format.
 pub(super) const FACE: &str = "gsd-roadmap";
@@ -94,10 +94,7 @@ struct PlanHead {
 fn read_head(id: &str, beside: FilesBeside<'_>) -> PlanHead {
     let text = beside.read(&format!("phases/*/{id}-PLAN.md"));
     let text = text.unwrap_or_default();
-    let front = text
-        .strip_prefix("---\n")
-        .and_then(|rest| rest.split_once("\n---"));
-    let root = front.and_then(|(front, _)| yaml::parse(front).root);
+    let root = task::front_text(&text).and_then(|front| yaml::parse(front).root);
     let Some(root) = root else {
         return PlanHead::default();
     };

@@ -11,7 +11,7 @@ use super::{ArrangedList, ListTraits, ListedStatus};
 use crate::json::{ByteEdit, apply_edits};
 use crate::native_file::RenderError;
 use crate::plan_file::{PlanChanges, ShownRun, file_items};
-use crate::plan_format::{PlanContext, PlanDocument};
+use crate::plan_format::{FilesBeside, PlanContext, PlanDocument, PlanFolder};
 use crate::problem::{Problem, SourceText};
 
 /// The file of a run: piton writes statuses into it, and takes the edits of people.
@@ -21,6 +21,8 @@ pub(crate) struct StatusListDocument {
     run: RunId,
     /// What the run keeps of its file.
     native: Option<Native>,
+    /// Where it lies.
+    folder: Option<PlanFolder>,
 }
 
 impl StatusListDocument {
@@ -35,12 +37,34 @@ impl StatusListDocument {
             traits,
             run,
             native,
+            folder: None,
         })
     }
 
-    fn parse(&self, source: SourceText<'_>) -> Result<ArrangedList, Vec<Problem>> {
+    /// The file by itself: how its items stand.
+    fn parse_marks(&self, source: SourceText<'_>) -> Result<ArrangedList, Vec<Problem>> {
+        self.parse(source, FilesBeside(&|_| None))
+    }
+
+    /// The file with what lies beside it now: what its items are.
+    fn parse_items(&self, source: SourceText<'_>) -> Result<ArrangedList, Vec<Problem>> {
+        let read = |path: &str| {
+            let folder = self.folder.as_ref()?;
+            let mut ends = self.traits.reads_again.iter();
+            let is_read = ends.any(|end| path.ends_with(end));
+            is_read.then(|| (folder.read)(&folder.path, path))?
+        };
+        self.parse(source, FilesBeside(&read))
+    }
+
+    fn parse(
+        &self,
+        source: SourceText<'_>,
+        beside: FilesBeside<'_>,
+    ) -> Result<ArrangedList, Vec<Problem>> {
         let of = PlanContext {
             native: self.native.as_ref(),
+            beside,
             ..PlanContext::of_text()
         };
         match self.traits.arrange(source, of) {
@@ -51,6 +75,10 @@ impl StatusListDocument {
 }
 
 impl PlanDocument for StatusListDocument {
+    fn set_beside(&mut self, folder: PlanFolder) {
+        self.folder = Some(folder);
+    }
+
     fn render(
         &mut self,
         present: Option<&str>,
@@ -61,7 +89,7 @@ impl PlanDocument for StatusListDocument {
         let Some(text) = present else {
             return Ok(None);
         };
-        let list = self.parse(SourceText { name: "", text });
+        let list = self.parse_marks(SourceText { name: "", text });
         let list = list.map_err(|problems| {
             let first = problems.first().map(ToString::to_string);
             RenderError(first.unwrap_or_else(|| "there is no list in it".to_owned()))
@@ -103,8 +131,8 @@ impl PlanDocument for StatusListDocument {
         _: Timestamp,
     ) -> Result<PlanChanges, Vec<Problem>> {
         let name = shown.file;
-        let theirs = self.parse(SourceText { name, text: theirs })?;
-        let base = base.and_then(|text| self.parse(SourceText { name, text }).ok());
+        let theirs = self.parse_items(SourceText { name, text: theirs })?;
+        let base = base.and_then(|text| self.parse_items(SourceText { name, text }).ok());
         let differ = StatusDiffer {
             traits: self.traits,
             base: base.as_ref(),

@@ -41,8 +41,8 @@ static SHAPE: Shape = shape::closed_map(&[
 
 /// Which keys of the front matter are known, and which nothing reads.
 pub(super) fn compare_keys(text: &str) -> KeyComparison {
-    let body = find_opening(text).and_then(|body| Some((body, find_closing(text, body)?.0)));
-    let root = body.and_then(|(body, end)| Some((body, yaml::parse(&text[body..end]).root?)));
+    let front = find_opening(text).zip(front_text(text));
+    let root = front.and_then(|(body, front)| Some((body, yaml::parse(front).root?)));
     let Some((body, root)) = root else {
         return KeyComparison::default();
     };
@@ -51,6 +51,12 @@ pub(super) fn compare_keys(text: &str) -> KeyComparison {
         key.span = shift_span(key.span, body);
     }
     keys
+}
+
+/// What stands between the two `---` at the head of a text, if there are any.
+pub(crate) fn front_text(text: &str) -> Option<&str> {
+    let body = find_opening(text)?;
+    Some(&text[body..find_closing(text, body)?.0])
 }
 
 /// Reads the front matter, and tells at which byte the Markdown begins.

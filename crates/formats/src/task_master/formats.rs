@@ -15,6 +15,7 @@ static TASKS: ListTraits = ListTraits {
     parse: parse_tasks,
     writes_holders: true,
     order: ListOrder::ByName,
+    reads_again: &[],
 };
 
 /// Tasks of Task Master.

@@ -7,7 +7,7 @@
 use piton_core::{Edit, RunRow, Tables};
 use piton_formats::plan_file::{PlanFile, ShownRun};
 
-use super::{PlanSync, PresentFile, WriteOutcome, unwritable_failure};
+use super::{PlanSync, PresentFile, WriteOutcome, open_plan_file, unwritable_failure};
 use crate::failure::{Failure, unreadable_file};
 use crate::native_files::exchange::DisplacedCopy;
 use crate::session::Session;
@@ -37,7 +37,7 @@ pub(crate) fn edits_of_typed_change(
         tables,
         change,
     } = *typed;
-    let plan = PlanFile::of_run(tables, row.id).zip(PlanFile::path_of_run(row));
+    let plan = open_plan_file(&session.project, tables, row.id).zip(PlanFile::path_of_run(row));
     let Some((mut plan, path)) = plan else {
         return Ok((Vec::new(), false));
     };

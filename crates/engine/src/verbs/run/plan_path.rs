@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, outside_failure, unreadable_file};
 use crate::project::find_outside_link;
-use crate::project::inside::{OutsideLink, resolve_within};
+use crate::project::inside::{OutsideLink, read_beside};
 use crate::world::World;
 use crate::world::input;
 
@@ -164,7 +164,7 @@ impl PlanPath {
             },
             source,
             native: None,
-            beside: FilesBeside(&|path| self.read_beside(path)),
+            beside: FilesBeside(&|path| read_beside(self.folder(), path)),
         };
         let (plan, problems) = (format.read)(read, of);
         let Some(plan) = plan else {
@@ -213,17 +213,6 @@ impl PlanPath {
             .or(unknown)
             .unwrap_or_else(|| PlanRefusal::foreign("a document that piton does not know"));
         Err(self.refusal_failure(refusal, text))
-    }
-
-    /// The text of a file around the plan, which lies in the folder of the plan or in the
-    /// one above: no link is followed out of there.
-    fn read_beside(&self, path: &str) -> Option<String> {
-        let roots = [self.folder(), self.folder().parent()?];
-        let paths = input::expand_path(self.folder(), path);
-        paths.iter().find_map(|path| {
-            let inside = resolve_within(&roots, path).ok()?;
-            input::read_text(&inside).ok()
-        })
     }
 
     fn message_about(&self, what: &str) -> String {

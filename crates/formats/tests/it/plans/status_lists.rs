@@ -213,6 +213,32 @@ fn a_status_that_is_no_plain_word_in_its_line_is_named_and_left_alone() {
 }
 
 #[test]
+fn the_head_of_a_plan_is_read_whatever_its_lines_end_in() {
+    let head = "---\nwave: 2\nautonomous: false\n---\n\n<tasks>\n";
+    let text = "- [ ] 01-01-PLAN.md — a\n- [ ] 01-02-PLAN.md — Wave 1: b\n";
+    for head in [
+        head.to_owned(),
+        head.replace('\n', "\r\n"),
+        format!("\u{feff}{head}"),
+    ] {
+        let beside = |path: &str| (path == "phases/*/01-01-PLAN.md").then(|| head.clone());
+        let of = PlanContext {
+            beside: FilesBeside(&beside),
+            ..PlanContext::of_text()
+        };
+        let name = "list";
+        let plan = (gsd::PLAN.read)(SourceText { name, text }, of).0;
+        let plan = plan.expect("a plan");
+        let last = &plan.items[1];
+        assert_eq!(
+            (last.id.as_str(), last.approval),
+            ("01-01", true),
+            "{head:?}"
+        );
+    }
+}
+
+#[test]
 fn no_text_makes_a_reader_panic_or_a_file_change_twice() {
     let formats = [
         (&task_master::PLAN, TASK_MASTER),
