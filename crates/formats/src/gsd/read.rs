@@ -99,7 +99,7 @@ fn read_head(id: &str, beside: FilesBeside<'_>) -> PlanHead {
         return PlanHead::default();
     };
     PlanHead {
-        wave: root.get("wave").and_then(ValueNode::as_u64),
+        wave: root.get("wave").and_then(ValueNode::as_u64).filter(is_wave),
         is_for_person: root.get("autonomous").and_then(ValueNode::as_bool) == Some(false),
     }
 }
@@ -108,7 +108,12 @@ fn read_head(id: &str, beside: FilesBeside<'_>) -> PlanHead {
 fn wave_of_words(words: &str) -> Option<u64> {
     let rest = words.strip_prefix("Wave ")?;
     let end = rest.find(|c: char| !c.is_ascii_digit())?;
-    rest[..end].parse().ok()
+    rest[..end].parse().ok().filter(is_wave)
+}
+
+/// Whether there can be a wave behind this one.
+fn is_wave(wave: &u64) -> bool {
+    *wave < u64::from(u32::MAX)
 }
 
 /// Where a plan comes in the order of work: by the numbers of its phase, then its wave.

@@ -155,19 +155,28 @@ fn next_marker(marker: &str) -> String {
     }
 }
 
-/// A text that ends in a number: what stands before it, the number, how long it is.
+/// A text that ends in a number that can be counted on: what stands before it, the number,
+/// how long it is.
 fn split_number(text: &str) -> Option<(&str, u64, usize)> {
     let head = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = &text[head.len()..];
-    Some((head, digits.parse().ok()?, digits.len()))
+    let number = digits.parse().ok().filter(is_countable)?;
+    Some((head, number, digits.len()))
+}
+
+fn is_countable(number: &u64) -> bool {
+    *number < u64::MAX
 }
 
 /// How a list that numbers its items begins the next one; nothing where it does not.
 fn next_id(text: &str, task: &TaskFile, last: &Criterion) -> String {
     let words = words_of_line(text, last);
-    let numbers = || task.criteria.iter().filter_map(|one| one.written_number);
     if words.starts_with("**[") {
-        let next = numbers().max().map_or(1, |last| last + 1);
+        let numbers = task.criteria.iter().filter_map(|one| one.written_number);
+        let next = numbers
+            .filter(is_countable)
+            .max()
+            .map_or(1, |last| last + 1);
         return format!("**[{next}]** ");
     }
     if task.dialect == Dialect::Conductor {
@@ -339,6 +348,20 @@ mod tests {
             ..new("Ship it")
         };
         let why = write_new_item("- [ ] One\n", &with_check).expect_err("no place");
+    #[test]
+    fn a_number_that_cannot_be_counted_on_is_no_id_to_count_from() {
+        let lonely = "- [ ] T18446744073709551615 last\n";
+        assert!(write_new_item(lonely, &new("Ship it")).is_err());
+        check(
+            "- [ ] T18446744073709551615 last\n- [ ] T002 two\n",
+            "- [ ] T003 Ship it",
+        );
+        check(
+            "- [ ] **[18446744073709551615]** last\n",
+            "- [ ] **[1]** Ship it",
+        );
+    }
+
         assert!(why.contains("a check of its own"), "{why}");
         assert!(write_new_item("No list.\n", &new("Ship it")).is_err());
     }

@@ -213,6 +213,13 @@ fn a_status_that_is_no_plain_word_in_its_line_is_named_and_left_alone() {
 }
 
 #[test]
+fn a_wave_that_cannot_be_counted_on_is_none() {
+    let text = "- [ ] 01-01-PLAN.md — Wave 18446744073709551615: a\n- [ ] 01-02-PLAN.md — b\n";
+    let plan = read(&gsd::PLAN, text).0.expect("a plan");
+    assert_eq!(plan.items[1].depends_on, [Node::from_text("01-01")]);
+}
+
+#[test]
 fn the_head_of_a_plan_is_read_whatever_its_lines_end_in() {
     let head = "---\nwave: 2\nautonomous: false\n---\n\n<tasks>\n";
     let text = "- [ ] 01-01-PLAN.md — a\n- [ ] 01-02-PLAN.md — Wave 1: b\n";
