@@ -321,7 +321,7 @@ fn issues_of_beads_are_worked_through_and_closed_by_bd_where_it_is_installed() {
     assert_eq!(scratch.read(path), BEADS);
     assert!(
         said.err
-            .contains("`bd` is not installed: close what is done with `bd close tides-5"),
+            .contains("`bd` is not installed: close what is done with `bd close -- tides-5"),
         "{said:?}"
     );
     let work = scratch.read("work.txt");
@@ -356,6 +356,25 @@ fn issues_of_beads_are_worked_through_and_closed_by_bd_where_it_is_installed() {
         "{calls}"
     );
     assert_eq!(calls.lines().count(), open, "{calls}");
+}
+
+#[test]
+fn an_issue_that_cannot_be_closed_keeps_no_other_from_being_closed() {
+    let path = ".beads/issues.jsonl";
+    let scratch = Scratch::new();
+    scratch.write(path, BEADS).agent(AGENT);
+    let refusal = "for id; do :; done\n[ \"$id\" = tides-5 ] && exit 1\n";
+    scratch.script("bin/bd", &format!("{refusal}{BD}"));
+    let programs = std::env::var("PATH").unwrap_or_default();
+    let programs = format!("{}:{programs}", scratch.file("bin").display());
+    let mut command =
+        scratch.command(&["run", "--agent", "./agent.sh", "--verdict", "exit-status"]);
+    command.env("PATH", programs);
+    let said = Said::of(&command.output().expect("it starts"));
+    assert_eq!(said.exit, 0, "{said:?}");
+    assert_eq!(open_issues(&scratch.read(path)), 1, "{said:?}");
+    let typed = "`tides-5` could not be closed: close what is done with `bd close -- tides-5`";
+    assert!(said.err.contains(typed), "{said:?}");
 }
 
 #[test]

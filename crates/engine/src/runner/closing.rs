@@ -15,7 +15,7 @@ use piton_formats::registry::plan_format;
 use crate::config::trust::TrustCheck;
 use crate::failure::notice::Notice;
 use crate::process::shell::quote_word;
-use crate::process::{self, ScriptCall};
+use crate::process::{self, ScriptCall, Trusted};
 use crate::session::Session;
 use crate::world::World;
 
@@ -57,19 +57,32 @@ pub(crate) fn close_done_items(
         (Ok(text), Some(file)) => file.done_beyond(&text, &rows.tables),
         _ => return,
     };
+    let script = match &part {
+        Some(part) => trust
+            .admit_script(part.clone())
+            .map_err(|failure| failure.to_string()),
+        None => Err(format!("`{}` is not installed", closing.program)),
+    };
     let mut left: Vec<String> = Vec::new();
-    let mut why = None;
+    let mut why = script.as_ref().err().cloned();
+    // A program that cannot be started, or does not end, is not asked again.
+    let mut is_usable = script.is_ok();
     for id in ids {
-        if why.is_none() {
-            let closed = match &part {
-                Some(part) => close_item(session, part, trust, &id),
-                None => Err(format!("`{}` is not installed", closing.program)),
-            };
-            why = closed.err();
-        }
-        if why.is_some() {
-            left.push(quote_word(&id).into_owned());
-        }
+        let closed = match &script {
+            Ok(script) if is_usable => close_item(session, script, &id),
+            Ok(_) | Err(_) => Err(ClosingFailure::NotAsked),
+        };
+        let Err(failure) = closed else { continue };
+        is_usable &= matches!(failure, ClosingFailure::Refused);
+        why = why.or_else(|| match failure {
+            ClosingFailure::Refused => Some(format!("`{id}` could not be closed")),
+            ClosingFailure::Broken(error) => Some(error),
+            ClosingFailure::NotAsked => None,
+        });
+        left.push(quote_word(&id).into_owned());
+    }
+    if left.is_empty() {
+        return;
     }
     if let Some(why) = why {
         let (typed, ids) = (closing.typed, left.join(" "));
@@ -79,17 +92,24 @@ pub(crate) fn close_done_items(
     }
 }
 
-/// Closes one item; why it could not be.
+/// Why an item is not closed.
+enum ClosingFailure {
+    /// The program said no to this one.
+    Refused,
+    /// The program cannot be used, or did not end.
+    Broken(String),
+    /// It was not tried.
+    NotAsked,
+}
+
+/// Closes one item.
 fn close_item(
     session: &Session<'_>,
-    part: &ExecutablePart,
-    trust: &TrustCheck,
+    script: &Trusted<String>,
     id: &str,
-) -> Result<(), String> {
-    let script = trust.admit_script(part.clone());
-    let script = script.map_err(|failure| failure.to_string())?;
+) -> Result<(), ClosingFailure> {
     let called = process::run_script(&ScriptCall {
-        script: &script,
+        script,
         cwd: &session.project.root,
         input: b"",
         env: &[("PITON_ISSUE", id)],
@@ -97,9 +117,12 @@ fn close_item(
         stop: None,
         timeout: TIMEOUT,
     });
-    let output = called.map_err(|error| error.to_string())?;
+    let output = called.map_err(|error| ClosingFailure::Broken(error.to_string()))?;
     match output.exit.code {
         Some(0) => Ok(()),
-        Some(_) | None => Err(format!("`{id}` could not be closed")),
+        Some(_) => Err(ClosingFailure::Refused),
+        None => Err(ClosingFailure::Broken(format!(
+            "`{id}` could not be closed"
+        ))),
     }
 }

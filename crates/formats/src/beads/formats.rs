@@ -48,7 +48,7 @@ pub static PLAN: PlanFormat = PlanFormat {
     close_script: Some(CloseScript {
         program: "bd",
         script: "bd close --reason 'Done, as piton recorded' -- \"$PITON_ISSUE\"",
-        typed: "bd close",
+        typed: "bd close --",
     }),
     finding: PlanFinding {
         candidates: &[".beads/issues.jsonl"],
