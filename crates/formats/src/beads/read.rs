@@ -124,6 +124,55 @@ fn read_lines(source: SourceText<'_>, problems: &mut Vec<Problem>) -> Vec<Issue>
     issues
 }
 
+/// Leaves out what waits for an issue that is open and that no run closes, as beads does:
+/// blocked while a blocker is open. What is a part of one that is blocked is so, too, and
+/// an epic is not closed while a part of it is open.
+fn leave_out_blocked(
+    items: &mut [ListedItem],
+    mut blocking: HashSet<String>,
+    file: &str,
+    problems: &mut Vec<Problem>,
+) {
+    let is_done = |item: &&ListedItem| item.status == ListedStatus::Done;
+    let done = items.iter().filter(is_done).map(|item| item.id.clone());
+    let done: HashSet<String> = done.collect();
+    let mut blocked: HashSet<String> = HashSet::new();
+    loop {
+        let known = (blocked.len(), blocking.len());
+        for item in items.iter_mut() {
+            let is_part = item.parent.as_ref().is_some_and(|id| blocked.contains(id));
+            let blocker = item.after.iter().find(|id| blocking.contains(*id));
+            let is_open = item.status == ListedStatus::Open;
+            if is_open && (is_part || blocker.is_some()) {
+                if let Some(blocker) = blocker {
+                    let problem = Problem::warning("BLOCKED_ISSUE", file, "", item.span);
+                    let message = format!(
+                        "`{}` waits for `{blocker}`, which is open and is not worked on, so it is left out",
+                        item.id
+                    );
+                    let hint = format!("close that with `bd close -- {blocker}` when it is done");
+                    problems.push(problem.with_message(message, hint));
+                }
+                item.status = ListedStatus::LeftOut;
+                blocked.insert(item.id.clone());
+                blocking.insert(item.id.clone());
+            }
+            if item.status == ListedStatus::LeftOut {
+                blocking.extend(item.parent.clone().filter(|id| !done.contains(id)));
+            }
+        }
+        if known == (blocked.len(), blocking.len()) {
+            break;
+        }
+    }
+    // What is no item is said to be open above, and not to be missing.
+    let ids: HashSet<String> = items.iter().map(|item| item.id.clone()).collect();
+    for item in items {
+        item.after
+            .retain(|id| ids.contains(id) || !blocking.contains(id));
+    }
+}
+
 /// The issues of an export.
 pub(super) fn parse_issues(
     source: SourceText<'_>,
@@ -146,6 +195,8 @@ pub(super) fn parse_issues(
     }
     let mut items = Vec::new();
     let mut closed: HashSet<&str> = HashSet::new();
+    // What is open, and no work of a run.
+    let mut blocking: HashSet<String> = HashSet::new();
     for issue in &issues {
         let Some((status, note)) = issue.status() else {
             continue;
@@ -154,18 +205,29 @@ pub(super) fn parse_issues(
             .text("issue_type")
             .is_some_and(|kind| NO_WORK.contains(&kind))
         {
+            if status == ListedStatus::Done {
+                closed.insert(&issue.id);
+            } else {
+                blocking.insert(issue.id.clone());
+            }
             continue;
         }
         if issue.is_epic() && !parts.contains_key(&issue.id) {
+            if status != ListedStatus::Done {
+                blocking.insert(issue.id.clone());
+            }
             if status == ListedStatus::Open {
                 let problem = Problem::warning("EMPTY_EPIC", source.name, "", issue.span);
                 let message = format!("epic `{}` has no issues, so nothing is worked on", issue.id);
                 let hint = "split it with `bd create --parent`, or close it with `bd close`";
                 problems.push(problem.with_message(message, hint));
-            } else {
+            } else if status == ListedStatus::Done {
                 closed.insert(&issue.id);
             }
             continue;
+        }
+        if status == ListedStatus::LeftOut {
+            blocking.insert(issue.id.clone());
         }
         let priority = issue.node.get("priority").and_then(ValueNode::as_f64);
         items.push(ListedItem {
@@ -185,6 +247,7 @@ pub(super) fn parse_issues(
     for item in &mut items {
         item.after.retain(|id| !closed.contains(&**id));
     }
+    leave_out_blocked(&mut items, blocking, source.name, problems);
     Some(ItemList {
         items,
         ..ItemList::default()

@@ -19,10 +19,11 @@ use crate::project::Project;
 
 /// The problems of a box with a mark that its format does not know, of a status that is not
 /// written, and of an item that is to wait for one that is not there or not worked on.
-const UNKNOWN: [&str; 5] = [
+const UNKNOWN: [&str; 6] = [
     "UNKNOWN_MARK",
     "UNKNOWN_STATUS",
     "STATUS_NOT_WRITABLE",
+    "BLOCKED_ISSUE",
     "MISSING_REFERENCE",
     "MISSING_TAG",
 ];

@@ -213,6 +213,47 @@ fn a_status_that_is_no_plain_word_in_its_line_is_named_and_left_alone() {
 }
 
 #[test]
+fn an_issue_does_not_begin_before_what_blocks_it_is_closed() {
+    let blocked = |id: &str, on: &str| {
+        format!(
+            "{{\"id\":\"{id}\",\"title\":\"t\",\"status\":\"open\",\"issue_type\":\"task\",\"dependencies\":[{{\"issue_id\":\"{id}\",\"depends_on_id\":\"{on}\",\"type\":\"blocks\"}}]}}\n"
+        )
+    };
+    let other = |id: &str, kind: &str, status: &str| {
+        format!(
+            "{{\"id\":\"{id}\",\"title\":\"t\",\"status\":\"{status}\",\"issue_type\":\"{kind}\"}}\n"
+        )
+    };
+    let text = [
+        other("g", "gate", "open"),
+        other("e", "epic", "open"),
+        other("d", "task", "deferred"),
+        other("h", "gate", "closed"),
+        other("f", "task", "open"),
+        blocked("1", "g"),
+        blocked("2", "e"),
+        blocked("3", "d"),
+        blocked("4", "1"),
+        blocked("5", "h"),
+        blocked("6", "f"),
+    ]
+    .concat();
+    let plan = read(&beads::PLAN, &text).0.expect("a plan");
+    let open = plan.items.iter().filter(|item| !item.state.is_finished());
+    let open: Vec<&str> = open.map(|item| item.id.as_str()).collect();
+    assert_eq!(open, ["f", "5", "6"]);
+    let (_, problems) = read(&beads::PLAN, &text);
+    let named = problems.iter().filter(|one| one.code == "BLOCKED_ISSUE");
+    assert_eq!(named.count(), 4, "{problems:?}");
+    // It is begun as soon as the export says that the gate is closed.
+    let mut desk = desk(&beads::PLAN, &text);
+    desk.replace(&other("g", "gate", "open"), &other("g", "gate", "closed"));
+    desk.take_in();
+    assert_eq!(desk.item("1").state, ItemState::Ready);
+    assert_eq!(desk.item("4").state, ItemState::Pending);
+}
+
+#[test]
 fn a_wave_that_cannot_be_counted_on_is_none() {
     let text = "- [ ] 01-01-PLAN.md — Wave 18446744073709551615: a\n- [ ] 01-02-PLAN.md — b\n";
     let plan = read(&gsd::PLAN, text).0.expect("a plan");
