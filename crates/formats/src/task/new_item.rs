@@ -272,10 +272,17 @@ fn kept_prefix(dialect: Dialect, words: &str) -> usize {
     while let Some((_, rest)) = words[kept..]
         .strip_prefix('[')
         .and_then(|rest| rest.split_once("] "))
+        .filter(|(label, _)| is_label(label))
     {
         kept = words.len() - rest.len();
     }
     kept
+}
+
+/// Whether a word in brackets is a label, as `P` and `US1`: others are words of a person.
+fn is_label(word: &str) -> bool {
+    let is_own = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit();
+    word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(is_own)
 }
 
 #[cfg(test)]
@@ -342,13 +349,6 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_cannot_say_is_refused() {
-        let with_check = NewItem {
-            check: Some("make".to_owned()),
-            ..new("Ship it")
-        };
-        let why = write_new_item("- [ ] One\n", &with_check).expect_err("no place");
-    #[test]
     fn a_number_that_cannot_be_counted_on_is_no_id_to_count_from() {
         let lonely = "- [ ] T18446744073709551615 last\n";
         assert!(write_new_item(lonely, &new("Ship it")).is_err());
@@ -362,6 +362,13 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_a_line_cannot_say_is_refused() {
+        let with_check = NewItem {
+            check: Some("make".to_owned()),
+            ..new("Ship it")
+        };
+        let why = write_new_item("- [ ] One\n", &with_check).expect_err("no place");
         assert!(why.contains("a check of its own"), "{why}");
         assert!(write_new_item("No list.\n", &new("Ship it")).is_err());
     }
@@ -379,6 +386,9 @@ mod tests {
             (Dialect::Plain, "AC-3: Wire it", "AC-3: "),
             (Dialect::Plain, "**[3]** Wire it", "**[3]** "),
             (Dialect::Plain, "Wire it", ""),
+            (Dialect::SpecKit, "T012 [see docs](a) do [x] now", "T012 "),
+            (Dialect::SpecKit, "T012 [P] [see docs] it", "T012 [P] "),
+            (Dialect::SpecKit, "T012 [x] now", "T012 "),
         ] {
             assert_eq!(&words[..kept_prefix(dialect, words)], kept, "{words}");
         }
