@@ -105,7 +105,6 @@ impl PlanDocument for StatusListDocument {
                 // It holds others: what the file says of it beyond them is its own.
                 _ if list.is_holder(at) && !self.traits.writes_holders => return None,
                 ListedStatus::Open if is_done => &mark.done,
-                ListedStatus::LeftOut if is_done && !list.is_holder(at) => &mark.done,
                 ListedStatus::Done if is_done || row.state.is_left_out() => return None,
                 ListedStatus::Done if !list.is_holder(at) => &mark.open,
                 ListedStatus::Open | ListedStatus::LeftOut | ListedStatus::Done => return None,

@@ -213,6 +213,23 @@ fn a_status_that_is_no_plain_word_in_its_line_is_named_and_left_alone() {
 }
 
 #[test]
+fn what_a_person_put_off_meanwhile_is_not_overwritten() {
+    let mut desk = desk(&task_master::PLAN, TASK_MASTER);
+    desk.start();
+    let begun = desk.begin();
+    let title = desk.item(begun.0.as_str()).plan.prompt.clone();
+    let title = title.and_then(|words| Some(words.lines().next()?.split_once(": ")?.1.to_owned()));
+    let title = title.expect("a title");
+    let of = format!("\"title\": \"{title}\", \"status\": \"pending\"");
+    desk.replace(&of, &of.replace("pending", "deferred"));
+    let put_off = desk.text.clone();
+    desk.take_in_from_agent(begun.1);
+    desk.end(&begun, Outcome::Completed);
+    desk.show();
+    assert_eq!(desk.text, put_off);
+}
+
+#[test]
 fn an_issue_does_not_begin_before_what_blocks_it_is_closed() {
     let blocked = |id: &str, on: &str| {
         format!(
