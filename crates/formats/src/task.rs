@@ -73,11 +73,15 @@ impl TaskFile {
 pub fn parse_task(source: SourceText<'_>) -> (TaskFile, Vec<Problem>) {
     let (front, head, mut problems) = front::parse_front_matter(source);
     let doc = Doc::with_head(source.text, head);
-    let Checklist { criteria, dialect } = boxes::find_checklist(&doc, head);
+    let Checklist {
+        criteria,
+        dialect,
+        empty,
+    } = boxes::find_checklist(&doc, head);
     if criteria.is_empty() {
         problems.push(no_criteria_problem(source));
     }
-    problems.extend(empty_criteria_problems(source, &criteria));
+    problems.extend(empty_box_problems(source, &empty));
     problems.extend(unknown_mark_problems(source, &criteria));
     let title = doc
         .headings
@@ -101,22 +105,14 @@ fn no_criteria_problem(source: SourceText<'_>) -> Problem {
     )
 }
 
-fn empty_criteria_problems(source: SourceText<'_>, criteria: &[Criterion]) -> Vec<Problem> {
-    let empty = |(at, criterion): (usize, &Criterion)| {
-        criterion.text.is_empty().then(|| {
-            Problem::warning(
-                "EMPTY_CRITERION",
-                source.name,
-                format!("criteria[{at}]"),
-                criterion.span,
-            )
-            .with_message(
-                "this box has no text, so it does not say when to tick it",
-                "say behind the box what is to be true",
-            )
-        })
+fn empty_box_problems(source: SourceText<'_>, empty: &[Span]) -> Vec<Problem> {
+    let name = |span: &Span| {
+        Problem::warning("EMPTY_CRITERION", source.name, "criteria", *span).with_message(
+            "this box has no text, so there is nothing to do for it: it is left out",
+            "say behind the box what is to be true",
+        )
     };
-    criteria.iter().enumerate().filter_map(empty).collect()
+    empty.iter().map(name).collect()
 }
 
 /// A mark that is not known is open, and never invisible.

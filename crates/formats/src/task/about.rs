@@ -17,7 +17,9 @@ use crate::problem::SourceText;
 pub(crate) fn task_notes(source: SourceText<'_>, row: &ItemRow) -> PlanFileNotes {
     let (_, head, _) = front::parse_front_matter(source);
     let doc = Doc::with_head(source.text, head);
-    let Checklist { criteria, dialect } = boxes::find_checklist(&doc, head);
+    let Checklist {
+        criteria, dialect, ..
+    } = boxes::find_checklist(&doc, head);
     let ends: Vec<usize> = criteria.iter().map(|one| block_end(&doc, one)).collect();
     let id = StoredCriterion::unpack(row).id;
     let own = criteria.iter().position(|one| one.id == id);

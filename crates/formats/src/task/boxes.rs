@@ -54,19 +54,26 @@ struct OpenItem {
 pub(super) struct Checklist {
     pub(super) criteria: Vec<Criterion>,
     pub(super) dialect: Dialect,
+    /// Boxes without words, which are none.
+    pub(super) empty: Vec<Span>,
 }
 
 /// What is to be ticked in a text behind its first `head` bytes.
 pub(super) fn find_checklist(doc: &Doc<'_>, head: usize) -> Checklist {
-    let mut criteria = find_boxes(doc, head);
+    let mut empty = Vec::new();
+    let mut criteria = find_boxes(doc, head, &mut empty);
     let dialect = Dialect::detect(doc, &criteria);
     dialect.nest_by_number(&mut criteria);
     dialect.assign_groups(doc, &mut criteria);
     assign_ids(&mut criteria, dialect);
-    Checklist { criteria, dialect }
+    Checklist {
+        criteria,
+        dialect,
+        empty,
+    }
 }
 
-fn find_boxes(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
+fn find_boxes(doc: &Doc<'_>, head: usize, empty: &mut Vec<Span>) -> Vec<Criterion> {
     let mut found: Vec<Criterion> = Vec::new();
     let mut open: Vec<OpenItem> = Vec::new();
     let mut headings = doc.headings.iter().peekable();
@@ -91,7 +98,13 @@ fn find_boxes(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
                 .pop_if(|above| mark.indent < above.indent + 2)
                 .is_some()
             {}
-            let criterion = parse_criterion(doc, line, &open).map(|mut criterion| {
+            let criterion = parse_criterion(doc, line, &open);
+            let criterion = criterion.filter(|criterion| {
+                let is_named = !criterion.text.is_empty();
+                empty.extend((!is_named).then_some(criterion.span));
+                is_named
+            });
+            let criterion = criterion.map(|mut criterion| {
                 criterion.section.clone_from(&section);
                 let above = criterion.parent.map(|above| &found[above]);
                 criterion.optional |= above.is_some_and(|above| above.optional);

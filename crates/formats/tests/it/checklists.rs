@@ -211,3 +211,13 @@ fn no_item_is_in_a_state_that_its_mark_does_not_say() {
         assert_eq!(done, ticked);
     }
 }
+
+#[test]
+fn a_box_without_words_is_no_item() {
+    let text = "# Tasks: X\n\n- [ ]\n- [ ] T001 One\n- [ ]   \n  - [ ] T002 Two\n- [x]\n";
+    let items: Vec<String> = plan(text).items.into_iter().map(|item| item.id).collect();
+    assert_eq!(items.len(), 2, "{items:?}");
+    let (_, problems) = parse_task(SourceText { name: "t.md", text });
+    let named = problems.iter().filter(|one| one.code == "EMPTY_CRITERION");
+    assert_eq!(named.count(), 3, "{problems:?}");
+}
