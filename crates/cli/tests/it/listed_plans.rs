@@ -400,3 +400,15 @@ fn plans_of_gsd_that_come_later_keep_their_waves_and_their_approval() {
     );
     assert!(scratch.read(path).contains("- [ ] 02-01"), "{said:?}");
 }
+
+#[test]
+fn a_plan_with_a_null_byte_is_a_binary_file_and_is_not_run() {
+    let scratch = Scratch::new();
+    let text = "- [ ] one\0\n";
+    scratch.write("tasks.md", text).agent(AGENT);
+    let said = run(&scratch, &["tasks.md"]);
+    assert_ne!(said.exit, 0, "{said:?}");
+    assert!(said.err.contains("tasks.md is a binary file"), "{said:?}");
+    assert!(!scratch.has("work.txt"));
+    assert_eq!(scratch.read("tasks.md"), text);
+}

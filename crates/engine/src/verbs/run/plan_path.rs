@@ -146,6 +146,9 @@ impl PlanPath {
             Failure::new("plan.unreadable", self.message_about("is not UTF-8 text"))
                 .with_source(error)
         })?;
+        if text.contains('\0') {
+            return Err(self.refusal_failure(PlanRefusal::foreign("a binary file"), &text));
+        }
         let shown = self.shown.to_string_lossy();
         let read = SourceText {
             name: &shown,
