@@ -36,9 +36,20 @@ pub(super) fn edit_item(text: &str, row: &ItemRow, patch: &ItemPatch) -> Result<
         set_key(map, "priority", priority);
     }
     if let Some(on) = &patch.depends_on {
-        let ids = list.items.iter().map(|item| &item.id);
-        let ids = ids.filter(|id| on.contains(&node_of_item(id)));
-        set_depends_on(&list, map, &ids.cloned().collect::<Vec<_>>());
+        let own = list.items.iter().find(|item| Some(&*item.id) == id);
+        let have = own.map_or(&[][..], |item| &item.depends_on);
+        let is_there = |id: &String| list.items.iter().any(|item| item.id == *id);
+        let is_wanted = |id: &&String| on.contains(&node_of_item(id));
+        // What is not there now may come yet.
+        let kept = have.iter().filter(|id| !is_there(id) || is_wanted(id));
+        let mut ids: Vec<String> = kept.cloned().collect();
+        let wanted = list.items.iter().map(|item| &item.id).filter(is_wanted);
+        for id in wanted {
+            if !ids.contains(id) {
+                ids.push(id.clone());
+            }
+        }
+        set_depends_on(&list, map, &ids);
     }
     let text =
         json::patch(text, &root).map_err(|why| format!("the file cannot be changed: {why}"))?;
@@ -184,6 +195,27 @@ mod tests {
             ..ItemPatch::default()
         };
         check(FEATURES, "b", &alone, ("[\"a\"]", "[]"));
+    }
+
+    #[test]
+    fn what_an_item_waits_for_that_is_not_there_stays_named() {
+        let list = r#"{"userStories": [{"id": "a", "title": "A"}, {"id": "2", "title": "B"},
+            {"id": "c", "title": "C", "dependsOn": ["ghost", "a"], "depends_on": [2]}]}"#;
+        for (on, expected) in [
+            (&["2", "a"][..], r#"["ghost", "a", "2"]"#),
+            (&["2"], r#"["ghost", "2"]"#),
+            (&[], r#"["ghost"]"#),
+        ] {
+            let patch = ItemPatch {
+                depends_on: Some(on.iter().map(|id| node_of_item(id)).collect()),
+                ..ItemPatch::default()
+            };
+            let edited = edit_item(list, &row_of(list, "c"), &patch).expect("it is edited");
+            assert!(
+                edited.contains(&format!("\"dependsOn\": {expected}")),
+                "{edited}"
+            );
+        }
     }
 
     #[test]
