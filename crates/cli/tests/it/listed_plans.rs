@@ -412,3 +412,18 @@ fn a_plan_with_a_null_byte_is_a_binary_file_and_is_not_run() {
     assert!(!scratch.has("work.txt"));
     assert_eq!(scratch.read("tasks.md"), text);
 }
+
+#[test]
+fn the_file_to_write_an_item_into_is_named_by_its_path() {
+    let path = ".taskmaster/tasks/tasks.json";
+    let scratch = Scratch::new();
+    scratch.write(path, TASK_MASTER).agent(AGENT);
+    let said = run(&scratch, &[path]);
+    assert_eq!(said.exit, 0, "{said:?}");
+    let said = scratch.piton(&["add", "More", "--in", path]);
+    assert!(
+        said.err
+            .contains(&format!("the file of the plan, `{path}`")),
+        "{said:?}"
+    );
+}

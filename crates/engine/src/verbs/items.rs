@@ -209,7 +209,8 @@ fn add_to_run(
     told: &mut NoticeSink<'_>,
 ) -> Result<CommitOutcome, Failure> {
     let commands = plan_format(&row.plan.face).and_then(|format| format.item_commands);
-    let commands = commands.ok_or_else(|| no_items_failure(&row.name, &row.plan.face))?;
+    let commands =
+        commands.ok_or_else(|| no_items_failure(&row.name, &row.plan.face, &row.plan.source))?;
     let path = PlanFile::path_of_run(row).map(|path| session.project.absolute_path(&path));
     // Who adds another item meanwhile gives it the next id, not the same.
     let _folder = path.as_deref().map(FolderLock::hold).transpose()?;
@@ -238,8 +239,8 @@ fn add_to_run(
         (Some(write), Some(text)) => {
             let written = write(text, &new).map_err(unfit)?;
             let inserted = item_in_file(session, &rows.tables, row, (text, &written));
-            let (after, read) =
-                inserted.ok_or_else(|| no_items_failure(&row.name, &row.plan.face))?;
+            let (after, read) = inserted
+                .ok_or_else(|| no_items_failure(&row.name, &row.plan.face, &row.plan.source))?;
             // What is to stand in the file is kept beside the item.
             let native = item.native.or(read.native.clone());
             (after, PlannedItem { native, ..read })
@@ -387,7 +388,7 @@ fn add_to_file(
     let (plan, text) = file.read_plan(RunId::PROJECT, typed, typed)?;
     let commands = plan_format(&plan.face).and_then(|format| format.item_commands);
     let commands = commands.and_then(|commands| Some((commands, commands.write?)));
-    let (commands, write) = commands.ok_or_else(|| no_items_failure(typed, &plan.face))?;
+    let (commands, write) = commands.ok_or_else(|| no_items_failure(typed, &plan.face, typed))?;
     let mut after = Vec::new();
     for id in &request.after {
         let mut items = plan.items.iter();
@@ -422,7 +423,7 @@ fn add_to_file(
     })
 }
 
-fn no_items_failure(name: &str, face: &str) -> Failure {
+fn no_items_failure(name: &str, face: &str, source: &str) -> Failure {
     let what = format!(
         "an item cannot be added to `{name}` by command: it is a plan of the format {face}"
     );
@@ -434,7 +435,7 @@ fn no_items_failure(name: &str, face: &str) -> Failure {
                 quote_word(name)
             )
         }
-        Some(_) | None => format!("write it into the file of the plan, `{name}`"),
+        Some(_) | None => format!("write it into the file of the plan, `{source}`"),
     };
     Failure::new("usage", what).with_hint(hint)
 }
