@@ -115,7 +115,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
     let tables: Tables = world.store.load_rows(&picture)?.tables;
     let token = tables.run(run).map_or(0, |row| row.fence);
     let options = RunLoopOptions {
-        agent: "simulated".to_owned(),
+        agents: vec!["simulated".to_owned()],
         wait: true,
         ..RunLoopOptions::default()
     };
