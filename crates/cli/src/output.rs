@@ -195,6 +195,13 @@ impl CliOutput {
         }
     }
 
+    /// A terminal that does not read holds nothing up from now on.
+    pub(crate) fn print_in_background(&mut self) {
+        if self.is_watched() {
+            region::write_in_background();
+        }
+    }
+
     /// Whether a person may be at the terminal that this prints to.
     pub(crate) fn is_watched(&self) -> bool {
         !self.json && io::stderr().is_terminal()

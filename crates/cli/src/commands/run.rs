@@ -156,6 +156,7 @@ apply where you give none.";
             return detached::start(call);
         }
         let mut background = self.start.detached.then(Background::enter);
+        call.output.print_in_background();
         let request = run::RunRequest {
             plan: self.plan,
             agent: self.agent,

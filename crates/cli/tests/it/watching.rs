@@ -228,6 +228,29 @@ fg >/dev/null";
 }
 
 #[test]
+fn a_terminal_that_does_not_read_holds_up_no_run() {
+    let agent = "until [ -e go ]; do sleep 0.05; done; echo work >$PITON_ITEM.txt";
+    let scratch = project(agent, 2);
+    let line = "piton run prd.json --agent ./agent.sh; touch over";
+    let Some(terminal) = Terminal::start(&scratch, 80, line) else {
+        return;
+    };
+    scratch.until("the agent works", || {
+        shown_lanes(&terminal.screen(), 2).is_some()
+    });
+    terminal.tmux("send-keys C-s");
+    let until = Instant::now() + Duration::from_millis(600);
+    scratch.until("the terminal is behind", || Instant::now() > until);
+    scratch.write("go", "");
+    scratch.until("the run is done", || {
+        scratch.json(&["status"])["run"]["state"] == "done"
+    });
+    scratch.until("piton has ended", || scratch.has("over"));
+    terminal.tmux("send-keys C-q");
+    terminal.until_line("ended 0");
+}
+
+#[test]
 fn a_terminal_that_cannot_redraw_gets_a_line_an_event_in_letters() {
     let scratch = project("echo work >$PITON_ITEM.txt", 1);
     let line = "export TERM=dumb; piton run prd.json --agent ./agent.sh";
