@@ -66,13 +66,22 @@ impl Background {
         }
     }
 
-    /// Announces that this process has the run, when it has.
+    /// Announces that this process has the run, when it has, and shows what goes on.
     pub(crate) fn handle_notice(
         &mut self,
         notice: &Notice<'_>,
         plan: Option<&str>,
         call: &mut Invocation<'_>,
     ) {
+        self.announce(notice, plan, call);
+        // One answer is printed, and no events before it.
+        let is_event = matches!(notice, Notice::Event(..));
+        if self.is_announced || !call.output.json || !is_event {
+            call.show_notice(notice);
+        }
+    }
+
+    fn announce(&mut self, notice: &Notice<'_>, plan: Option<&str>, call: &mut Invocation<'_>) {
         if let Some(log) = &mut self.log {
             log.bound();
         }
@@ -101,10 +110,10 @@ impl Background {
             detach::end_this_process();
         }
         self.log = log.filter(|log| log.capture_output().is_ok());
-        if !call.output.json {
-            let process = announced.process;
-            call.output
-                .print_note(&format!("process {process} works on run `{name}`"));
-        }
+        // What was asked for as JSON is the answer; a log is for people.
+        call.output.json = false;
+        let process = announced.process;
+        call.output
+            .print_note(&format!("process {process} works on run `{name}`"));
     }
 }

@@ -238,11 +238,11 @@ fn run_trusted(
     mut background: Option<&mut Background>,
 ) -> Result<run::RunAnswer, Failure> {
     loop {
-        let ran = run::run(call.world, request, &mut |notice| {
-            if let Some(background) = &mut background {
+        let ran = run::run(call.world, request, &mut |notice| match &mut background {
+            Some(background) => {
                 background.handle_notice(&notice, request.plan.as_deref(), call);
             }
-            call.show_notice(&notice);
+            None => call.show_notice(&notice),
         });
         let failure = match ran {
             Err(failure) if failure.code == "trust.needed" => failure,

@@ -402,6 +402,28 @@ fn a_detached_run_that_is_killed_is_interrupted_and_nothing_starts_by_itself() {
 }
 
 #[test]
+fn a_detached_run_answers_in_one_object_and_logs_text() {
+    let agent = "until [ -e go ]; do sleep 0.05; done; echo work >$PITON_ITEM.txt";
+    let scratch = project(agent, 1);
+    let run = scratch.json(&["run", "prd.json", "--agent", "./agent.sh", "--detach"]);
+    assert_eq!(run["run"], "prd");
+    scratch.write("go", "");
+    let said = scratch.piton(&["attach", "prd"]);
+    assert!(said.err.contains("done US-001"), "{}", said.err);
+    let said = scratch.piton(&["attach", "prd", "--json"]);
+    let mut lines = said
+        .out
+        .lines()
+        .map(serde_json::from_str::<serde_json::Value>);
+    let is_line = |line: &serde_json::Value| line["line"].is_string();
+    assert!(
+        lines.all(|line| line.is_ok_and(|line| is_line(&line))),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
 fn a_second_detached_process_finds_the_run_taken() {
     let scratch = one_item();
     let both = [0, 1].map(|_| Running::start(scratch.command(DETACH)));
