@@ -317,7 +317,7 @@ fn show_ended_run(ended: &EndedRun, output: &mut CliOutput) {
 }
 
 /// How the run stands now.
-fn show_run_end(row: &piton_engine::model::RunRow, output: &mut CliOutput) {
+pub(crate) fn show_run_end(row: &piton_engine::model::RunRow, output: &mut CliOutput) {
     let name = &row.name;
     match (row.state, &row.pause) {
         (RunState::Done, _) => output.print_note(&format!("{GREEN}run `{name}` is done{GREEN:#}")),

@@ -387,8 +387,16 @@ fn a_detached_run_that_is_killed_is_interrupted_and_nothing_starts_by_itself() {
         .and_then(|id| i32::try_from(id).ok());
     let process = process.and_then(rustix::process::Pid::from_raw);
     let process = process.expect("it is told");
+    let watches = Running::start(scratch.command(&["attach"]));
+    watches.until_said("> build");
     rustix::process::kill_process(process, rustix::process::Signal::KILL).expect("it works");
     scratch.until("it is gone", || !is_live(&scratch));
+    let interrupted = format!(
+        "error: run `{DEMO}` is interrupted; no runner works on it [run.state]\nhint: go on with `piton run {DEMO}`\n"
+    );
+    let said = watches.end();
+    assert!(said.err.ends_with(&interrupted), "{}", said.err);
+    assert_eq!(said.exit, 1);
     let status = scratch.piton(&["status"]).out;
     assert!(status.contains("interrupted"), "{status}");
     assert!(
@@ -396,9 +404,60 @@ fn a_detached_run_that_is_killed_is_interrupted_and_nothing_starts_by_itself() {
         "{status}"
     );
     let attached = scratch.piton(&["attach"]);
-    assert_eq!(attached.exit, 130, "{}", attached.err);
+    assert!(attached.err.contains("> build"), "{}", attached.err);
+    assert!(attached.err.ends_with(&interrupted), "{}", attached.err);
+    assert_eq!(attached.exit, 1);
     scratch.write("go", "");
     assert_eq!(scratch.piton(&["run", DEMO]).exit, 0);
+}
+
+#[test]
+fn attach_shows_no_log_of_what_was_before() {
+    let scratch = one_item();
+    scratch.piton(DETACH);
+    scratch.until("it talks", || {
+        let said = scratch.piton(&["tail", "--no-follow"]);
+        said.out.contains("begun")
+    });
+    scratch.piton(&["stop"]);
+    scratch.until("it has ended", || !is_live(&scratch));
+    let stopped = scratch.piton(&["attach"]);
+    assert!(stopped.err.contains("> build"), "{}", stopped.err);
+    assert_eq!(stopped.exit, 1, "{}", stopped.err);
+    scratch.piton(DETACH);
+    let watches = Running::start(scratch.command(&["attach"]));
+    watches.until_said("> build");
+    assert!(!watches.err().contains("interrupted"), "{}", watches.err());
+    scratch.piton(&["stop"]);
+    assert_eq!(watches.end().exit, 1);
+    scratch.until("it has ended", || !is_live(&scratch));
+    // The lines of a run in a terminal stand there, and in no log.
+    let until = Instant::now() + Duration::from_millis(300);
+    scratch.until("the log is old", || Instant::now() > until);
+    let runner = scratch.start_run(&[]);
+    scratch.until("it works", || is_live(&scratch));
+    let watches = Running::start(scratch.command(&["attach"]));
+    watches.until_said("has no log");
+    scratch.write("go", "");
+    assert_eq!(runner.end().exit, 0);
+    let said = watches.end();
+    assert!(!said.err.contains("> build"), "{}", said.err);
+    assert_eq!(said.exit, 0, "{}", said.err);
+}
+
+#[test]
+fn attach_says_of_a_run_that_was_not_started_how_to_start_it() {
+    let scratch = one_item();
+    let mut command = scratch.command(DETACH);
+    command.env("PITON_FAILPOINT", "run.leased:1");
+    Running::start(command).end();
+    let said = scratch.piton(&["attach", DEMO]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(
+        said.err.contains(&format!("`piton run {DEMO}`")),
+        "{}",
+        said.err
+    );
 }
 
 #[test]

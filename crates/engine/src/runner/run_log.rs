@@ -29,15 +29,21 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Opens the log of a run, behind what it holds already.
+    /// Opens the log of a run. What another process of it wrote becomes the former one.
     ///
     /// # Errors
     ///
     /// When the file cannot be opened.
     pub fn open(project: &Project, run: &str) -> io::Result<Self> {
         let path = run_log_path(project, run);
-        let file = open_log(&path)?;
-        Ok(Self { path, file })
+        let mut log = Self {
+            file: open_log(&path)?,
+            path,
+        };
+        if let Some(file) = log.begin_another(0) {
+            log.file = file;
+        }
+        Ok(log)
     }
 
     /// Sends all into it from now on that this process prints.

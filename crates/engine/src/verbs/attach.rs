@@ -4,24 +4,26 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use piton_core::budget::{BudgetUse, budget_percent};
 use piton_core::usage::Usage;
-use piton_core::{DecisionRow, Need, RunRow};
+use piton_core::{DecisionRow, Need, RunRow, RunState};
 
 use super::open_questions::open_file_questions;
 use super::status::select_run;
 use super::transcript::{live_activity, live_output_path};
 use crate::failure::notice::{RunProgress, WorkProgress};
-use crate::failure::{CommandExit, Failure};
+use crate::failure::{CommandExit, Failure, failure_of_run_state};
+use crate::process::shell::quote_word;
 use crate::runner::run_log::run_log_path;
 use crate::runner::run_standing::{RunStanding, exit_of_run};
 use crate::runner::signals::SignalListener;
-use crate::session::Session;
+use crate::session::{Session, open_runs};
 use crate::verbs::arguments::search_folder;
 use crate::world::input;
 use crate::world::{World, pause};
@@ -37,8 +39,8 @@ const BYTES_FIRST: u64 = 64 << 10;
 /// What is seen of a run.
 #[derive(Debug)]
 pub enum AttachNews<'a> {
-    /// The run that is meant, first; and whether it has a log.
-    Run(&'a RunRow, bool),
+    /// The run is at work and has no log, first: its lines go to a terminal.
+    WithoutLog(&'a RunRow),
     /// A line of its log.
     Line(&'a str),
     /// How it stands.
@@ -52,17 +54,22 @@ pub struct AttachEnd {
     pub row: RunRow,
     /// The questions about its file and those of the project that are open.
     pub asked: Vec<DecisionRow>,
+    /// Its log says how it ended.
+    pub has_log: bool,
     /// The run goes on: a signal ended the watching.
     pub has_left: bool,
 }
 
 impl AttachEnd {
-    /// What the process ends with.
+    /// What the process ends with: nobody interrupted this one where its run was.
     #[must_use]
     pub fn exit_code(&self) -> CommandExit {
-        match self.has_left {
-            true => CommandExit::Done,
-            false => exit_of_run(&self.row, &self.asked),
+        if self.has_left {
+            return CommandExit::Done;
+        }
+        match exit_of_run(&self.row, &self.asked) {
+            CommandExit::Interrupted => CommandExit::No,
+            exit => exit,
         }
     }
 }
@@ -72,7 +79,8 @@ impl AttachEnd {
 ///
 /// # Errors
 ///
-/// When there is no such run, or the store cannot be read.
+/// When there is no such run, it was not started, its runner died, or the store cannot be
+/// read.
 pub fn attach(
     world: &World,
     run: Option<&str>,
@@ -83,15 +91,19 @@ pub fn attach(
             .with_hint("begin one with `piton run PLAN --detach`")
     };
     let session = Session::open_read_only(world, &search_folder(world, run))?.ok_or_else(none)?;
-    let row = live_run(&session, run)?.ok_or_else(none)?;
+    let row = find_run(&session, run)?.ok_or_else(none)?;
     let leaving = Arc::new(AtomicBool::new(false));
     let heard = Arc::clone(&leaving);
     let signals = SignalListener::listen(move |_| {
         heard.store(true, Ordering::SeqCst);
         true
     })?;
-    let mut log = LogEnd::new(run_log_path(&session.project, &row.name));
-    told(AttachNews::Run(&row, log.path.is_file()));
+    let path = run_log_path(&session.project, &row.name);
+    let has_log = is_log_of_now(&path, &row);
+    let mut log = LogEnd::new(path, has_log);
+    if !has_log && RunStanding::of_run(&session.project, &row).is_live {
+        told(AttachNews::WithoutLog(&row));
+    }
     let mut looks = 0;
     let has_left = loop {
         // First whether it is over: what is read then is all.
@@ -107,24 +119,60 @@ pub fn attach(
     drop(signals);
     let rows = session.load(&[Need::Run(row.id)])?;
     let row = rows.tables.run(row.id).cloned().unwrap_or(row);
+    // One that had no time for its last words.
+    let is_cut_short = matches!(row.state, RunState::New | RunState::Running);
+    if is_cut_short && !has_left {
+        let standing = RunStanding::of_run(&session.project, &row);
+        return Err(failure_of_run_state(&row, standing.state));
+    }
     Ok(AttachEnd {
         asked: open_file_questions(&session, &row)?,
         row,
+        has_log,
         has_left,
     })
 }
 
-/// The run that is named; else the one on which a process works, if there is one alone.
-fn live_run(session: &Session<'_>, run: Option<&str>) -> Result<Option<RunRow>, Failure> {
-    if run.is_none() {
-        let runs = session.runs()?;
-        let is_live = |row: &&RunRow| RunStanding::of_run(&session.project, row).is_live;
-        let mut live = runs.iter().filter(is_live);
-        if let (Some(one), None) = (live.next(), live.next()) {
-            return Ok(Some(one.clone()));
-        }
+/// The run that is named; else the one on which a process works.
+fn find_run(session: &Session<'_>, run: Option<&str>) -> Result<Option<RunRow>, Failure> {
+    if run.is_some() {
+        return select_run(session, run);
     }
-    select_run(session, run)
+    let runs = session.runs()?;
+    let is_live = |row: &&RunRow| RunStanding::of_run(&session.project, row).is_live;
+    let live: Vec<&RunRow> = runs.iter().filter(is_live).collect();
+    match live.as_slice() {
+        [] => match select_run(session, None)? {
+            None if !runs.is_empty() => Err(which_run("no run is at work", open_runs(&runs))),
+            one => Ok(one),
+        },
+        [one] => Ok(Some((*one).clone())),
+        several => Err(which_run(
+            "more than one run is at work",
+            several.iter().copied(),
+        )),
+    }
+}
+
+fn which_run<'r>(message: &str, runs: impl Iterator<Item = &'r RunRow>) -> Failure {
+    let typed: Vec<String> = runs
+        .map(|run| format!("`piton attach {}`", quote_word(&run.name)))
+        .collect();
+    Failure::new("usage", message).with_hint(format!("watch one with {}", typed.join(" or ")))
+}
+
+/// A file system may be so much behind the clock.
+const FILE_TIME_LAG: Duration = Duration::from_millis(100);
+
+/// Whether the lines of a log are of what a run does now, or did last: a runner in a
+/// terminal writes none.
+fn is_log_of_now(path: &Path, row: &RunRow) -> bool {
+    let since = row.holder.as_ref().map_or(row.since, |holder| holder.since);
+    let written = std::fs::metadata(path)
+        .ok()
+        .filter(std::fs::Metadata::is_file)
+        .and_then(|found| Timestamp::try_from(found.modified().ok()? + FILE_TIME_LAG).ok());
+    written.is_some_and(|written| written >= since)
 }
 
 /// Tells how a run stands; false where no process works on it.
@@ -177,15 +225,18 @@ fn show_progress(
 struct LogEnd {
     path: PathBuf,
     file: Option<(File, u64)>,
+    /// What stands in it at first is of now.
+    is_of_now: bool,
     /// A line that has not ended.
     open: Vec<u8>,
 }
 
 impl LogEnd {
-    fn new(path: PathBuf) -> Self {
+    fn new(path: PathBuf, is_of_now: bool) -> Self {
         Self {
             path,
             file: None,
+            is_of_now,
             open: Vec::new(),
         }
     }
@@ -222,6 +273,10 @@ impl LogEnd {
     /// Passes over what is long ago, and over the line that begins there.
     fn skip_to_end(&mut self, file: &mut File) {
         let bytes = file.metadata().map_or(0, |found| found.len());
+        if !self.is_of_now {
+            file.seek(SeekFrom::End(0)).ok();
+            return;
+        }
         let Some(from) = bytes.checked_sub(BYTES_FIRST) else {
             return;
         };
