@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::process::shell::quote_word;
 use piton_engine::verbs::transcript::{self, AgentsAtWork, FollowMode, TranscriptForm};
 use piton_engine::{CommandExit, Failure};
 
@@ -48,7 +49,11 @@ impl TypedCommand for TailArgs {
             print_part(&part, call.output) == OutputFlow::On
         })?;
         if !call.output.json {
-            show_end(&read, &format!("piton tail {attempt}"), call.output);
+            show_end(
+                &read,
+                &format!("piton tail {}", quote_word(&attempt)),
+                call.output,
+            );
             if !read.under_way && !self.no_follow {
                 let item = first_line(&read.item);
                 let number = read.number;

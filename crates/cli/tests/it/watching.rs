@@ -461,6 +461,41 @@ fn attach_says_of_a_run_that_was_not_started_how_to_start_it() {
 }
 
 #[test]
+fn of_two_runs_at_work_each_hint_names_one_that_works_as_typed() {
+    let scratch = one_item();
+    let list = r#"{"userStories": [{"id": "build", "title": "build it", "passes": false}]}"#;
+    scratch.write("prd.json", list);
+    let first = scratch.start_run(&[]);
+    scratch.until("it works", || {
+        scratch.piton(&["tail", "--no-follow"]).exit == 0
+    });
+    let run = ["run", "prd.json", "--agent", "./agent.sh", "--same-tree"];
+    let second = Running::start(scratch.command(&run));
+    scratch.until("both work", || {
+        scratch
+            .piton(&["tail", "--no-follow"])
+            .err
+            .contains("others")
+    });
+    let said = scratch.piton(&["attach"]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    let hint = format!("`piton attach {DEMO}` or `piton attach prd`");
+    assert!(said.err.contains(&hint), "{}", said.err);
+    let said = scratch.piton(&["tail", "--no-follow"]);
+    let typed = said
+        .err
+        .split('`')
+        .find_map(|text| text.strip_prefix("piton tail "));
+    assert_eq!(typed, Some(&*format!("{DEMO}:build")), "{}", said.err);
+    let typed = typed.unwrap_or_default();
+    let said = scratch.piton(&["tail", typed, "--no-follow"]);
+    assert!(said.exit == 0 && said.out.contains("begun"), "{said:?}");
+    scratch.write("go", "");
+    first.end();
+    second.end();
+}
+
+#[test]
 fn a_detached_run_answers_in_one_object_and_logs_text() {
     let agent = "until [ -e go ]; do sleep 0.05; done; echo work >$PITON_ITEM.txt";
     let scratch = project(agent, 1);

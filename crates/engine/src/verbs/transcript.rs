@@ -21,6 +21,7 @@ use crate::agents::lines::{BoundedLine, LineSplitter};
 use crate::agents::{AgentOutputReader, OutputEvent};
 use crate::config::Config;
 use crate::failure::{Failure, unreadable_file};
+use crate::process::shell::quote_word;
 use crate::runner::run_standing::RunStanding;
 use crate::runner::run_standing::next_command;
 use crate::session::Session;
@@ -177,7 +178,7 @@ pub struct AgentsAtWork {
     pub attempt: String,
     /// Its item, and what it is called.
     pub item: String,
-    /// The items of the others, as they are typed.
+    /// The items of the others, as they are typed in a shell.
     pub others: Vec<String>,
 }
 
@@ -201,11 +202,18 @@ pub fn agents_at_work(world: &World) -> Result<AgentsAtWork, Failure> {
     }
     open.sort_by_key(|row| (row.started_at, row.id));
     let last = open.pop().ok_or_else(none)?;
+    let runs = &rows.tables;
+    let typed_item = |row: &AttemptRow| match runs.run(row.run) {
+        Some(run) => format!("{}:{}", run.name, row.node),
+        None => row.node.to_string(),
+    };
+    let others = open.iter().map(|row| typed_item(row));
+    let others = others.map(|item| quote_word(&item).into_owned()).collect();
     let rows = session.load(&[Need::Line(last.run, last.node.clone())])?;
     Ok(AgentsAtWork {
         attempt: last.id.to_string(),
         item: name_of_item(rows.tables.item(last.run, &last.node), &last.node),
-        others: open.iter().map(|row| row.node.to_string()).collect(),
+        others,
     })
 }
 
