@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
+use super::child::now;
+
 /// A line that the other process printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrintedLine {
@@ -16,7 +18,7 @@ pub enum PrintedLine {
     Err(String),
 }
 
-/// How long the rest of what it printed may take when it has said that it works.
+/// How long all the rest of what it printed may take when it has said that it works.
 const REST: Duration = Duration::from_secs(2);
 
 /// Starts `program` in `cwd`, whose lines go to `each`, until that says that enough was
@@ -53,7 +55,8 @@ pub(crate) fn start_detached(
     // It ends when both pipes are closed.
     for line in &lines {
         if each(line) {
-            while let Ok(line) = lines.recv_timeout(REST) {
+            let until = now() + REST;
+            while let Ok(line) = lines.recv_timeout(until.saturating_duration_since(now())) {
                 each(line);
             }
             return Ok(None);
@@ -88,4 +91,29 @@ pub fn leave_terminal() {
 /// Asks this process to end, as a signal from outside would.
 pub fn end_this_process() {
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_prints_on_and_on_is_not_listened_to_for_ever() {
+        let script = "echo works; for n in 1 2 3 4 5 6 7 8 9; do echo $n; sleep 0.5; done";
+        let arguments = ["-c", script].map(OsString::from);
+        let begun = now();
+        let mut lines = 0;
+        let ended = start_detached(
+            Path::new("/bin/sh"),
+            &arguments,
+            Path::new("/"),
+            &mut |line| {
+                lines += 1;
+                line == PrintedLine::Out("works".to_owned())
+            },
+        );
+        assert_eq!(ended.expect("it starts"), None);
+        assert!(lines < 9, "{lines} lines");
+        assert!(begun.elapsed() < REST * 2, "{:?}", begun.elapsed());
+    }
 }

@@ -72,7 +72,12 @@ impl RunLog {
         if !self.file.metadata().is_ok_and(is_large) {
             return None;
         }
-        fs::rename(&self.path, self.path.with_extension("log.1")).ok()?;
+        match fs::rename(&self.path, self.path.with_extension("log.1")) {
+            Ok(()) => {}
+            // It was moved, and no other could be opened then.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => return None,
+        }
         open_log(&self.path).ok()
     }
 }
@@ -129,6 +134,18 @@ mod tests {
                 .count(),
             2
         );
+    }
+
+    #[test]
+    fn a_log_that_was_moved_is_begun_anew_when_that_can_be_done() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("logs/auth.log");
+        let file = open_log(&path).expect("it can be made");
+        let mut log = RunLog { path, file };
+        log.file.write_all(b"first").expect("written");
+        fs::remove_file(&log.path).expect("it is there");
+        let another = log.begin_another(3).expect("it can be made");
+        assert_eq!(another.metadata().expect("open").len(), 0);
     }
 
     #[test]
