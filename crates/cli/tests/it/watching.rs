@@ -403,6 +403,7 @@ fn a_detached_run_that_is_killed_is_interrupted_and_nothing_starts_by_itself() {
         status.contains(&format!("Next: piton run {DEMO}")),
         "{status}"
     );
+    assert!(status.contains("1 agent of the runner"), "{status}");
     let attached = scratch.piton(&["attach"]);
     assert!(attached.err.contains("> build"), "{}", attached.err);
     assert!(attached.err.ends_with(&interrupted), "{}", attached.err);

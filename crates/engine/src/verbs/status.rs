@@ -13,15 +13,19 @@ use piton_core::policy::Limits;
 use piton_core::run::{Pause, PendingRequest, RunHolder};
 use piton_core::stuck::error_signature;
 use piton_core::usage::Spend;
-use piton_core::{DecisionRow, ItemState, Need, Node, Outcome, RunId, RunRow, RunState, Tables};
+use piton_core::{
+    AttemptRow, DecisionRow, ItemState, Need, Node, Outcome, RunId, RunRow, RunState, Tables,
+};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::ItemUnit;
 use piton_formats::registry::item_unit;
 use serde::Serialize;
 
+use crate::agents::spool::recorded_processes;
 use crate::failure::{Failure, run_state_failure_with_spend};
 use crate::git::history;
 use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
+use crate::process::has_ended;
 use crate::process::shell::quote_word;
 use crate::runner::describe_unmerged_lanes;
 use crate::runner::run_log::run_log_path;
@@ -391,9 +395,40 @@ pub fn count_items(tables: &Tables, row: &RunRow) -> Counters {
     counters
 }
 
+/// What there is to say of agents that outlived the runner of a run.
+fn describe_survivors(
+    session: &Session<'_>,
+    tables: &Tables,
+    row: &RunRow,
+    standing: &RunStanding,
+) -> Option<String> {
+    if standing.is_live {
+        return None;
+    }
+    let recorded = recorded_processes(&session.project.home.join("spool"));
+    let is_alive = |open: &&AttemptRow| {
+        let id = open.id.to_string();
+        let mut of_it = recorded.iter().filter(|process| process.attempt == id);
+        open.run == row.id && of_it.any(|process| !has_ended(&process.id))
+    };
+    let alive: Vec<&AttemptRow> = tables.open_attempts().filter(is_alive).collect();
+    let one = alive.first()?;
+    let (count, verb, them) = match alive.len() {
+        1 => ("1 agent".to_owned(), "is", "it"),
+        several => (format!("{several} agents"), "are", "them"),
+    };
+    let name = quote_word(&row.name);
+    let item = format!("{}:{}", row.name, one.node);
+    Some(format!(
+        "{count} of the runner that is gone {verb} still at work; `piton run {name}` ends {them} and goes on, `piton tail {}` shows what was printed",
+        quote_word(&item)
+    ))
+}
+
 fn collect_warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String> {
     let standing = RunStanding::of_run(&session.project, row);
     let mut warnings: Vec<String> = standing.describe_request(&row.name).into_iter().collect();
+    warnings.extend(describe_survivors(session, tables, row, &standing));
     let folder = session.project.absolute_path(PlanFile::folder_of_run(row));
     if row.state != RunState::Done
         && fs::metadata(folder.join("PAUSE")).is_ok()
