@@ -91,6 +91,7 @@ impl LaneView {
 pub(crate) fn region_lines(run: &RunView, screen: &Screen) -> Vec<String> {
     let mut lines = Vec::new();
     let mut pieces = vec![Piece::new(PLAIN, &format!("{}/{}", run.done, run.all))];
+    let mut hidden = 0;
     if let [lane] = run.lanes.as_slice() {
         pieces.extend(lane_pieces(lane));
     } else {
@@ -99,8 +100,9 @@ pub(crate) fn region_lines(run: &RunView, screen: &Screen) -> Vec<String> {
         for lane in run.lanes.iter().take(shown_max) {
             lines.push(fit_line(lane_pieces(lane), screen));
         }
+        hidden = run.lanes.len() - lines.len();
     }
-    pieces.extend(summary_pieces(run));
+    pieces.extend(summary_pieces(run, hidden));
     lines.push(fit_line(pieces, screen));
     lines
 }
@@ -124,7 +126,8 @@ fn lane_pieces(lane: &LaneView) -> Vec<Piece> {
     pieces
 }
 
-fn summary_pieces(run: &RunView) -> Vec<Piece> {
+/// `hidden` lanes have no line: the screen has no room for them.
+fn summary_pieces(run: &RunView, hidden: usize) -> Vec<Piece> {
     let mut pieces = Vec::new();
     if let Some(note) = &run.note {
         pieces.push(Piece::new(YELLOW, note));
@@ -141,6 +144,9 @@ fn summary_pieces(run: &RunView) -> Vec<Piece> {
     let lanes = run.lanes.iter().filter(|lane| !lane.is_merge).count();
     if run.lanes.len() > 1 && lanes > 0 {
         pieces.push(Piece::new(PLAIN, &format_count(lanes, "lane")));
+    }
+    if hidden > 0 {
+        pieces.push(Piece::new(PLAIN, &format!("{hidden} not shown")));
     }
     if let Some(percent) = run.budget_percent {
         pieces.push(Piece::new(PLAIN, &format!("{percent} % of the budget")));
@@ -414,6 +420,6 @@ mod tests {
         };
         let lines = region_lines(&run, &screen);
         assert_eq!(lines.len(), 6);
-        assert!(lines[5].contains("20 lanes"), "{}", lines[5]);
+        assert!(lines[5].contains("20 lanes · 15 not shown"), "{}", lines[5]);
     }
 }
