@@ -123,6 +123,14 @@ fn remaining_lines(account: &Account) -> Vec<String> {
     lines
 }
 
+/// How far an item has come that nothing holds up: one whose agent was stopped has begun.
+fn how_far_reached(view: &ItemView) -> &'static str {
+    match view.life.attempts {
+        0 => "not reached",
+        _ => "begun and not finished",
+    }
+}
+
 /// Why an item is left.
 pub(crate) fn describe_cause(item: &AccountItem) -> String {
     let view = &item.item;
@@ -140,13 +148,13 @@ pub(crate) fn describe_cause(item: &AccountItem) -> String {
             ItemWaitKind::Breakpoint => "held at a breakpoint".to_owned(),
             ItemWaitKind::Taken => waits.why.clone().unwrap_or_default(),
             ItemWaitKind::Person | ItemWaitKind::Dependency | ItemWaitKind::Files => {
-                "not reached".to_owned()
+                how_far_reached(view).to_owned()
             }
         };
     }
     match (view.state, item.held_up_by.as_slice()) {
         (ItemState::Working, _) => "begun and not finished".to_owned(),
-        (_, []) => "not reached".to_owned(),
+        (_, []) => how_far_reached(view).to_owned(),
         (_, by) => format!("held up by {}", abbreviate_items(by)),
     }
 }

@@ -425,6 +425,8 @@ fn attach_shows_no_log_of_what_was_before() {
     let stopped = scratch.piton(&["attach"]);
     assert!(stopped.err.contains("> build"), "{}", stopped.err);
     assert_eq!(stopped.exit, 1, "{}", stopped.err);
+    let was_begun = stopped.err.contains("1 node begun and not finished");
+    assert!(was_begun, "{}", stopped.err);
     scratch.piton(DETACH);
     let watches = Running::start(scratch.command(&["attach"]));
     watches.until_said("> build");
