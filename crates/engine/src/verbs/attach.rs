@@ -67,10 +67,11 @@ impl AttachEnd {
         if self.has_left {
             return CommandExit::Done;
         }
-        match exit_of_run(&self.row, &self.asked) {
-            CommandExit::Interrupted => CommandExit::No,
-            exit => exit,
+        let exit = exit_of_run(&self.row, &self.asked);
+        if exit == CommandExit::Interrupted {
+            return CommandExit::No;
         }
+        exit
     }
 }
 
