@@ -221,7 +221,7 @@ struct ScreenQueue {
     /// A thread writes it.
     is_in_background: bool,
     is_writing: bool,
-    /// The terminal took nothing since somebody waited for it.
+    /// The terminal took nothing since it was last waited for.
     is_stuck: bool,
 }
 

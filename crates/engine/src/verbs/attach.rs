@@ -61,7 +61,7 @@ pub struct AttachEnd {
 }
 
 impl AttachEnd {
-    /// What the process ends with: nobody interrupted this one where its run was.
+    /// What the process ends with.
     #[must_use]
     pub fn exit_code(&self) -> CommandExit {
         if self.has_left {
