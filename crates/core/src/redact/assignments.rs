@@ -461,6 +461,12 @@ fn read_value_at(text: &PlainText<'_>, at: usize) -> Option<FoundValue> {
     {
         at += 1;
     }
+    // `"""…"""`
+    let is_same =
+        |other| text.byte(other) == text.byte(at) && text.spelling(other) == text.spelling(at);
+    if is_quote(text.byte(at)) && is_same(at + 1) && is_same(at + 2) {
+        at += 2;
+    }
     if is_quote(text.byte(at)) {
         return Some(FoundValue {
             range: at + 1..end_of_quoted(text, at),

@@ -505,3 +505,18 @@ fn no_text_takes_long_or_much_of_the_stack() {
         );
     }
 }
+
+#[test]
+fn a_value_in_three_quotation_marks_is_taken_out() {
+    let redactor = Redactor::rules_only();
+    for text in [
+        r#""password": """Zx81kkQp1""""#,
+        "password = '''Zx81kkQp1'''",
+        r#"{"out": "api_key = \"\"\"Zx81kkQp1\"\"\""}"#,
+    ] {
+        let redacted = redactor.redact(text);
+        assert!(!redacted.contains("Zx81kkQp1"), "{redacted}");
+    }
+    let empty = r#"{"password": "", "next": "words"}"#;
+    assert_eq!(redactor.redact(empty), empty);
+}
