@@ -1,6 +1,7 @@
 //! The log of a run that works without a terminal: the lines that it would have shown.
 //!
-//! It is a file in the home of the project, for this user alone. What it holds is no
+//! It is a file in the home of the project, for this user alone, or for the
+//! group that shares the store. What it holds is no
 //! truth: the journal has all that happened. See `crate::verbs::detach`.
 
 use std::fs::{self, File, OpenOptions};
@@ -8,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::dead_runner::sanitize_file_name;
-use crate::project::inside::open_own_file;
-use crate::project::{Project, create_private_folder};
+use crate::project::Project;
+use crate::project::inside::{create_own_folder, open_own_file};
 
 /// A longer log becomes the former one, and another is begun: two of them are kept.
 const BYTES_MAX: u64 = 4 << 20;
@@ -84,7 +85,7 @@ impl RunLog {
 
 fn open_log(path: &Path) -> io::Result<File> {
     let folder = path.parent().unwrap_or(path);
-    create_private_folder(folder)?;
+    create_own_folder(folder)?;
     // Behind a link are files of others.
     if !fs::symlink_metadata(folder)?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
@@ -146,6 +147,23 @@ mod tests {
         fs::remove_file(&log.path).expect("it is there");
         let another = log.begin_another(3).expect("it can be made");
         assert_eq!(another.metadata().expect("open").len(), 0);
+    }
+
+    #[test]
+    fn a_log_belongs_to_the_group_that_shares_the_home() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+        };
+        let path = folder.path().join("logs/auth.log");
+        // One of an older version was closed.
+        open_log(&path).expect("it can be made");
+        set(folder.path(), 0o2770);
+        open_log(&path).expect("it can be made");
+        for (path, mode) in [(path.parent().expect("a folder"), 0o2770), (&path, 0o660)] {
+            let found = fs::metadata(path).expect("it is there").permissions();
+            assert_eq!(found.mode() & 0o7777, mode, "{}", path.display());
+        }
     }
 
     #[test]
