@@ -56,6 +56,7 @@ pub use self::call::{
 };
 pub use self::child::{ProcessEvent, ProcessExit, ProcessLimits, StartError, StopReason};
 pub use self::detached::PrintedLine;
+pub(crate) use self::identity::environment_of_process;
 pub use self::identity::{
     Liveness, ProcessIdentity, current_process, has_ended, is_stopped, liveness,
 };

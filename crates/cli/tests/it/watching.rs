@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::harness::{DEMO, Running, Said, Scratch};
+use crate::harness::{DEMO, RUN, Running, Said, Scratch};
 use crate::lanes::project;
 
 /// Items of the run and screens that are looked at: `PITON_WATCH_ITEMS=40` and
@@ -313,6 +313,22 @@ fn tail_follows_the_agent_at_work_and_ends_with_its_attempt() {
         (&"line".into(), &"begun".into())
     );
     assert!(!said.out.contains("9horse9"), "{}", said.out);
+}
+
+#[test]
+fn tail_takes_out_what_only_the_runner_knows_as_a_secret() {
+    let scratch = Scratch::new();
+    let agent = "cat >/dev/null; echo \"begun $MY_TOKEN\"; until test -e go; do sleep 0.05; done";
+    scratch.sprint(ONE).agent(agent);
+    let mut command = scratch.command(RUN);
+    command.env("MY_TOKEN", "zzsecretzz99");
+    let runner = Running::start(command);
+    let tail = || scratch.piton(&["tail", "--no-follow"]).out;
+    scratch.until("it talks", || tail().contains("begun"));
+    let said = tail();
+    assert!(said.contains("begun [redacted:env:MY_TOKEN]"), "{said}");
+    scratch.write("go", "");
+    assert_eq!(runner.end().exit, 0);
 }
 
 /// A sprint with one item, whose agent waits for the file `go`.

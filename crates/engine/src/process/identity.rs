@@ -122,6 +122,14 @@ pub fn is_stopped(id: &ProcessIdentity) -> bool {
     row.is_some_and(|row| row.start == id.start_time && row.stopped)
 }
 
+/// The variables that a living process was started with; none where they may not be read.
+pub(crate) fn environment_of_process(id: &ProcessIdentity) -> Vec<(String, String)> {
+    match liveness(id) {
+        Liveness::Alive => table::environment_of_process(id.pid),
+        Liveness::Dead | Liveness::Unknown => Vec::new(),
+    }
+}
+
 /// Whether the process is over, or about to be: it was killed, and the kernel
 /// has not taken it down yet. It does nothing any more, and what it holds is
 /// freed in a moment.

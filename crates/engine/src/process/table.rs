@@ -13,13 +13,13 @@ use rustix::process::{Pid, Signal};
 
 #[cfg(target_os = "linux")]
 pub(super) use self::proc::{
-    boot_info, find_process, folder_of_process, is_ending, list_processes, mark_of_process,
-    own_children,
+    boot_info, environment_of_process, find_process, folder_of_process, is_ending, list_processes,
+    mark_of_process, own_children,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use self::ps::{
-    boot_info, find_process, folder_of_process, is_ending, list_processes, mark_of_process,
-    own_children,
+    boot_info, environment_of_process, find_process, folder_of_process, is_ending, list_processes,
+    mark_of_process, own_children,
 };
 
 /// The environment variable that marks everything an attempt started.

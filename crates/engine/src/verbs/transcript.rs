@@ -21,7 +21,9 @@ use crate::agents::lines::{BoundedLine, LineSplitter};
 use crate::agents::{AgentOutputReader, OutputEvent};
 use crate::config::Config;
 use crate::failure::{Failure, unreadable_file};
+use crate::process::environment_of_process;
 use crate::process::shell::quote_word;
+use crate::runner::run_lock;
 use crate::runner::run_standing::RunStanding;
 use crate::runner::run_standing::next_command;
 use crate::session::Session;
@@ -148,7 +150,7 @@ pub fn transcript(
     };
     let mut parts = TranscriptParser::new(reader, form, row.started_at);
     if row.is_open() {
-        let spool = LiveOutput::new(&session, &row, world.redactor());
+        let spool = LiveOutput::new(&session, &row, redactor_of_output(&session));
         let stage = spool.read_output(&session, &row, follow, &mut |line| {
             parts.parse_line(line, &mut each)
         })?;
@@ -399,6 +401,21 @@ pub(super) fn live_output_path(session: &Session<'_>, row: &AttemptRow) -> PathB
     spool.join(format!("{}.out", row.id))
 }
 
+/// What takes the secrets out of what agents print that work now: it knows the variables
+/// of their runners, which this process need not have.
+fn redactor_of_output(session: &Session<'_>) -> Redactor {
+    let runners = run_lock::list_holders(&session.project);
+    let variables: Vec<_> = runners.iter().flat_map(environment_of_process).collect();
+    let variables = variables.iter().map(|(name, value)| (name, value));
+    let world = session.world.with_agent_secrets(variables);
+    match Config::load(&session.project) {
+        Ok(config) => world
+            .with_agent_secrets(config.agent_variables())
+            .redactor(),
+        Err(_) => world.redactor(),
+    }
+}
+
 /// What an agent that works does now, or did last, in one line without secrets; none where
 /// its program prints plain text or nothing yet.
 pub(super) fn live_activity(session: &Session<'_>, row: &AttemptRow) -> Option<String> {
@@ -406,7 +423,7 @@ pub(super) fn live_activity(session: &Session<'_>, row: &AttemptRow) -> Option<S
     let mut reader = reader_of_attempt(session, row)?;
     let bytes = std::fs::metadata(&path).ok()?.len();
     let from = bytes.saturating_sub(LAST_BYTES);
-    let redactor = session.world.redactor();
+    let redactor = redactor_of_output(session);
     let mut latest = None;
     // Of a line whose beginning was left out nothing can be told.
     let mut is_whole = from == 0;

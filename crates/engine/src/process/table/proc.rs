@@ -98,6 +98,17 @@ pub(in crate::process) fn mark_of_process(pid: u32) -> Option<String> {
     })
 }
 
+/// The variables that a process was started with; none where they may not be read.
+pub(in crate::process) fn environment_of_process(pid: u32) -> Vec<(String, String)> {
+    let path = format!("/proc/{pid}/environ");
+    let environ = read_proc_file(&path, ENVIRON_BYTES).unwrap_or_default();
+    let variables = environ.split(|&byte| byte == 0).filter_map(|variable| {
+        let (name, value) = std::str::from_utf8(variable).ok()?.split_once('=')?;
+        Some((name.to_owned(), value.to_owned()))
+    });
+    variables.collect()
+}
+
 /// The folder that a process is in; none where that may not be known.
 pub(in crate::process) fn folder_of_process(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()

@@ -36,6 +36,12 @@ pub(in crate::process) fn mark_of_process(_pid: u32) -> Option<String> {
 
 /// Not to be had from `ps`.
 #[cfg(not(target_os = "linux"))]
+pub(in crate::process) fn environment_of_process(_pid: u32) -> Vec<(String, String)> {
+    Vec::new()
+}
+
+/// Not to be had from `ps`.
+#[cfg(not(target_os = "linux"))]
 pub(in crate::process) fn folder_of_process(_pid: u32) -> Option<std::path::PathBuf> {
     None
 }
