@@ -442,6 +442,19 @@ fn a_run_that_waits_for_a_person_says_who_took_what() {
 }
 
 #[test]
+fn a_secret_in_new_words_is_named() {
+    let scratch = project();
+    let list = "{\"features\": [{\"id\": \"b\", \"description\": \"B\", \"passes\": false}, {\"id\": \"a\", \"description\": \"A\", \"passes\": false}], \"project\": \"p\"}\n";
+    scratch.write("prd.json", list);
+    scratch.piton(&[&["run", "prd.json"], &RUN[1..], &["--once"]].concat());
+    let token = "token ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let said = scratch.piton(&["edit", "a", "--title", token]);
+    done(&said);
+    let words = "the prompt of `a` holds a secret";
+    assert!(said.err.contains(words), "{}", said.err);
+}
+
+#[test]
 fn an_edit_of_a_plan_in_a_file_changes_the_file_by_that_alone() {
     let list = "{\"features\": [\n  {\"id\": \"a\", \"description\": \"A\", \"passes\": false},\n  {\"id\": \"b\", \"description\": \"B\", \"passes\": false}\n], \"project\": \"p\"}\n";
     let scratch = project();

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::NoticeSink;
 use super::control::{ControlOutcome, outcome_of_run};
 use super::items::{checked_labels, dependencies, load_run, typed_edits};
-use super::run::secrets::refuse_secrets_in_check;
+use super::run::secrets::{refuse_secrets_in_check, warn_of_secrets};
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::native_files::FileNotice;
@@ -219,7 +219,10 @@ fn change_item(
     };
     let patch = wanted(&session, &tables, before)?;
     let check = patch.check.as_ref().and_then(Option::as_deref);
-    refuse_secrets_in_check(before.node.as_str(), check, &world.redactor())?;
+    let redactor = world.redactor();
+    refuse_secrets_in_check(before.node.as_str(), check, &redactor)?;
+    let prompts = patch.title.iter().chain(patch.prompt.iter().flatten());
+    warn_of_secrets(&before.node, prompts, &redactor, told);
     let changed = match commands.edit {
         ItemEditing::Journal(edits_of) => {
             let mut edits = edits_of(&tables, before, &patch);

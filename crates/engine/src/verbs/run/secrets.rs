@@ -1,5 +1,6 @@
 //! What is looked at in a plan before it is begun.
 
+use piton_core::Node;
 use piton_core::plan::{Plan, PlannedItem};
 use piton_core::redact::Redactor;
 
@@ -39,14 +40,23 @@ pub(in crate::verbs) fn refuse_secrets_in_items(
     for item in items {
         let on_fail = item.gate.as_ref().map(|gate| &gate.on_fail_prompt);
         let prompts = item.prompt.iter().chain(on_fail);
-        for found in prompts.filter_map(|prompt| find_secret(prompt, redactor)) {
-            tell(Notice::Warning(&format!(
-                "the prompt of `{}` holds a secret ({found}); the agent gets it without",
-                item.node
-            )));
-        }
+        warn_of_secrets(&item.node, prompts, redactor, tell);
     }
     Ok(())
+}
+
+/// Names the secrets in what an agent is to be told of an item.
+pub(in crate::verbs) fn warn_of_secrets<'t>(
+    node: &Node,
+    prompts: impl Iterator<Item = &'t String>,
+    redactor: &Redactor,
+    tell: &mut dyn FnMut(Notice<'_>),
+) {
+    for found in prompts.filter_map(|prompt| find_secret(prompt, redactor)) {
+        tell(Notice::Warning(&format!(
+            "the prompt of `{node}` holds a secret ({found}); the agent gets it without"
+        )));
+    }
 }
 
 /// The same, of a check that is to be that of an item.
