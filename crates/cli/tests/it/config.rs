@@ -125,6 +125,11 @@ fn what_is_no_setting_or_does_not_fit_changes_nothing() {
         ("agent.grace", "1y", "does not take this value"),
         ("agent", "x", "`agent` has no place"),
         ("agents.careful.adapter", "nope", "unknown variant"),
+        ("agent.use", "", "does not take an empty name"),
+        ("agent.use", "claude\nx", "it is more than one line"),
+        ("store.group", "no-such-group", "there is no group"),
+        ("workspace.ports", "a", "expected a whole number"),
+        ("workspace.lanes", "0", "expected a whole number from 1"),
     ] {
         let said = scratch.piton(&["config", "set", key, value]);
         assert_eq!(said.exit, 2, "{key}: {}", said.err);
@@ -209,4 +214,15 @@ fn a_setting_is_not_written_through_a_link_that_leads_out() {
     let said = scratch.piton(&["config", "set", "agent.use", "claude"]);
     assert_ne!(said.exit, 0, "{}", said.out);
     assert_eq!(fs::read_to_string(&target).expect("there"), "");
+}
+
+#[test]
+fn a_table_that_was_set_is_answered_as_it_was_written() {
+    let scratch = with_settings();
+    let said = scratch.piton(&["config", "set", "agents.my", "{ program = \"claude\" }"]);
+    done(&said);
+    assert_eq!(
+        said.err,
+        "agents.my = { program = \"claude\" } is written into .piton/config.toml\n"
+    );
 }

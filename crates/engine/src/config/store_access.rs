@@ -150,6 +150,15 @@ fn for_each_file(folder: &Path, change: &mut dyn FnMut(&Path)) {
     }
 }
 
+/// Refuses a group that is not there.
+///
+/// # Errors
+///
+/// `usage` where it is not.
+pub(crate) fn check_group(name: &str) -> Result<(), Failure> {
+    find_group(name).map(|_| ())
+}
+
 /// The number of a group, from its name or number.
 fn find_group(name: &str) -> Result<u32, Failure> {
     // The highest number stands for none.

@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::config::keys::{
     SettingKey, line_of_key, literal_of_value, literals_of_typed, set_value, values_of_config,
 };
+use crate::config::store_access::check_group;
 use crate::config::trust::{TrustCheck, all_config_parts};
 use crate::failure::{Failure, unwritable_file};
 use crate::native_files::text_change::TextChange;
@@ -109,23 +110,57 @@ pub fn set(world: &World, key: &str, typed: &str) -> Result<ChangedSetting, Fail
         Ok(Some(text))
     })?;
     let (text, literal, config) = made.expect("the change was computed");
+    refuse_useless(&key, &config)?;
     if change.is_needed() {
         let made = project.create_tree_folder();
         made.map_err(|error| unwritable_file(&path, error))?;
         change.apply()?;
     }
     trust_typed_setting(world, &project, &config, &format!("{key} = {literal}\n"));
-    let mut settings = list_settings(world, &config, &text, Some(&key));
     Ok(ChangedSetting {
         file: project.relative_path(&path),
-        // A table in braces has several.
-        setting: settings.pop().unwrap_or_else(|| Setting {
-            key: key.to_string(),
-            value: Value::Null,
-            origin: SettingOrigin::Default,
-        }),
+        setting: written_setting(world, &config, &text, &key),
         changed: change.is_needed(),
     })
+}
+
+/// Refuses what every later command would stumble over.
+fn refuse_useless(key: &SettingKey, config: &Config) -> Result<(), Failure> {
+    match (key.to_string().as_str(), config) {
+        ("agent.use", Config { agent, .. })
+            if agent
+                .use_
+                .as_ref()
+                .is_some_and(|name| name.trim().is_empty()) =>
+        {
+            let what = "`agent.use` does not take an empty name";
+            Err(Failure::new("usage", what)
+                .with_hint("name an agent, as `piton config set agent.use claude` does"))
+        }
+        ("store.group", config) => config.store.group.as_deref().map_or(Ok(()), check_group),
+        _ => Ok(()),
+    }
+}
+
+/// What the file says of a key now: a table in braces has what was written in it.
+fn written_setting(world: &World, config: &Config, text: &str, key: &SettingKey) -> Setting {
+    let is_written = |setting: &Setting| setting.origin != SettingOrigin::Default;
+    let mut settings = list_settings(world, config, text, Some(key));
+    settings.retain(is_written);
+    if settings.len() == 1 && settings[0].key == key.to_string() {
+        return settings.remove(0);
+    }
+    let prefix = format!("{key}.");
+    let entries = settings.into_iter().map(|setting| {
+        let name = setting.key.strip_prefix(&prefix).unwrap_or(&setting.key);
+        (name.to_owned(), setting.value)
+    });
+    Setting {
+        key: key.to_string(),
+        value: Value::Object(entries.collect()),
+        origin: line_of_key(text, key)
+            .map_or(SettingOrigin::Default, |line| SettingOrigin::File { line }),
+    }
 }
 
 /// The text with the first form of what was typed that the setting takes.
@@ -135,6 +170,11 @@ fn change_text(
     key: &SettingKey,
     typed: &str,
 ) -> Result<(String, String, Config), Failure> {
+    if typed.contains(['\n', '\r']) {
+        let what = format!("`{key}` does not take this value: it is more than one line");
+        return Err(Failure::new("usage", what)
+            .with_hint("write it in one line, or into .piton/config.toml by hand"));
+    }
     let mut refused = None;
     for literal in literals_of_typed(typed) {
         let Some(changed) = set_value(text, key, &literal) else {
@@ -158,9 +198,34 @@ fn change_text(
         .strip_prefix("line ")
         .and_then(|what| Some(what.split_once(": ")?.1))
         .unwrap_or(&what);
-    let what = format!("`{key}` does not take this value: {what}");
+    let what = format!("`{key}` does not take this value: {}", in_plain_words(what));
     Err(Failure::new("usage", what)
         .with_hint("the guide to the configuration lists what each setting takes"))
+}
+
+/// What a reader of TOML says, without the words of Rust.
+fn in_plain_words(what: &str) -> String {
+    const WORDS: &[(&str, &str)] = &[
+        ("a nonzero u32", "a whole number from 1"),
+        ("a nonzero u64", "a whole number from 1"),
+        ("f64", "a number"),
+        ("u16", "a whole number"),
+        ("u32", "a whole number"),
+        ("u64", "a whole number"),
+        ("i64", "a whole number"),
+        ("a boolean", "`true` or `false`"),
+        ("a string", "a text"),
+        ("a sequence", "a list"),
+        ("a map", "a table"),
+    ];
+    let Some((before, expected)) = what.rsplit_once("expected ") else {
+        return what.to_owned();
+    };
+    let plain = WORDS.iter().find(|(word, _)| *word == expected.trim());
+    plain.map_or_else(
+        || what.to_owned(),
+        |(_, plain)| format!("{before}expected {plain}"),
+    )
 }
 
 /// Trusts what a person typed, and nothing else that stands in the file.
