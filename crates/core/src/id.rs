@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::terminal::escape_controls;
+
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -129,11 +131,11 @@ const SLASHES_MAX: usize = 5;
 pub struct Node(String);
 
 impl Node {
-    /// The ids on its path, as people write them: `a > b > c`.
+    /// The ids on its path, as people write them, in one line: `a > b > c`.
     #[must_use]
     pub fn display_path(&self) -> String {
         let parts = self.0.split('/');
-        let parts: Vec<String> = parts.map(unescape_id).collect();
+        let parts: Vec<String> = parts.map(show_id).collect();
         parts.join(" > ")
     }
 
@@ -189,10 +191,10 @@ impl Node {
         })
     }
 
-    /// What is stored of a node, as people type it.
+    /// What is stored of a node, as people type it, in one line.
     #[must_use]
     pub fn shown(stored: &str) -> String {
-        unescape_id(stored)
+        show_id(stored)
     }
 
     /// The path as it is stored, and as programs refer to it.
@@ -228,16 +230,18 @@ impl Node {
     }
 }
 
-/// As people type it, which [`Node::readings_of_shown`] reads. What is stored, and
-/// what programs refer to it by, is [`Node::as_str`].
+/// As people type it, which [`Node::readings_of_shown`] reads, in one line. What is
+/// stored, and what programs refer to it by, is [`Node::as_str`].
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        unescape_id(&self.0).fmt(f)
+        show_id(&self.0).fmt(f)
     }
 }
 
-fn unescape_id(part: &str) -> String {
-    part.replace("%2F", "/").replace("%25", "%")
+/// An id as it is shown everywhere: one with a line break forges no line of piton's.
+fn show_id(part: &str) -> String {
+    let id = part.replace("%2F", "/").replace("%25", "%");
+    escape_controls(&id).into_owned()
 }
 
 /// Where an item stands in its tree: its index (from 0) at each level.
@@ -292,6 +296,16 @@ mod tests {
         assert_eq!(step.parent(), Some(phase.clone()));
         assert!(step.is_within(&phase));
         assert!(!Node::from_text("a%2Fbc").is_within(&phase));
+    }
+
+    #[test]
+    fn an_id_is_shown_in_one_line() {
+        let node = Node::child(None, "a\nb\u{1b}[2K", 1);
+        let shown = r"a\nb\u{1b}[2K";
+        assert_eq!(node.to_string(), shown);
+        assert_eq!(Node::shown(node.as_str()), shown);
+        assert_eq!(node.display_path(), shown);
+        assert_eq!(node.as_str(), "a\nb\u{1b}[2K");
     }
 
     #[test]

@@ -44,6 +44,24 @@ pub fn clean_line(text: &str) -> Cow<'_, str> {
     clean
 }
 
+/// A text in which each control character, line breaks and tabs among them, is written
+/// out: `\n`, `\u{1b}`. For what must be seen whole and in one line, as an id or a line
+/// of a command.
+#[must_use]
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => escaped.extend(c.escape_default()),
+            false => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 /// A text whose lines have at most so many characters. Of a line that is longer the
 /// beginning stays, and how much is left out is said.
 #[must_use]

@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::terminal::{clean_line, escape_controls};
 use piton_engine::verbs::run::RunRequest;
 use piton_engine::verbs::trust::{self, PartView, TrustReport};
 use piton_engine::{CommandExit, Failure};
@@ -106,9 +107,11 @@ pub(super) fn show_parts(parts: &[PartView], output: &mut CliOutput) {
         } else {
             format!("{} of {}", part.name, part.source)
         };
-        text.push_str(&format!("{BOLD}{what}{BOLD:#}\n"));
-        for line in part.text.lines() {
-            text.push_str(&format!("    {line}\n"));
+        text.push_str(&format!("{BOLD}{}{BOLD:#}\n", clean_line(&what)));
+        // What a terminal would obey, or not show, is a part of what would run.
+        for line in part.text.trim_end_matches('\n').split('\n') {
+            let line: Vec<_> = line.split('\t').map(escape_controls).collect();
+            text.push_str(&format!("    {}\n", line.join("\t")));
         }
     }
     output.print_long_data(&text);

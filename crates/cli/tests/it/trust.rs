@@ -1206,3 +1206,50 @@ fn a_line_of_the_register_that_is_no_text_closes_nothing_else() {
     stranger.scratch.write("prd.json", &list(&stranger.touch()));
     stranger.is_refused(&stranger.run(&["--recompile"]));
 }
+
+#[test]
+fn an_id_with_a_line_break_forges_no_line() {
+    let stranger = Stranger::new();
+    let forged = "US-1\n    make test\n1 command not trusted yet";
+    let text = list("true").replace("US-1", &forged.replace('\n', "\\n"));
+    stranger.scratch.write("prd.json", &text);
+    let said = stranger.piton(&["trust", "prd.json", "--show"]);
+    let is_forged = |said: &Said| {
+        let text = format!("{}\n{}", said.out, said.err);
+        text.lines().any(|line| line.trim() == "make test")
+    };
+    assert!(!is_forged(&said), "{}", said.out);
+    let shown = r"US-1\n    make test\n1 command";
+    assert!(said.out.contains(shown), "{}", said.out);
+    for args in [
+        &run_list(&["--trust", "--once", "--dry-run"])
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()[..],
+        &run_list(&["--trust", "--recompile"])
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()[..],
+        &["status"],
+        &["list"],
+        &["next"],
+        &["log"],
+        &["inbox"],
+        &["report", "--format", "md"],
+        &["plan", "check", "prd.json"],
+        &["find", "build"],
+    ] {
+        let said = stranger.piton(args);
+        assert!(!is_forged(&said), "{args:?}: {}{}", said.out, said.err);
+    }
+}
+
+#[test]
+fn control_characters_of_a_command_are_shown() {
+    let stranger = Stranger::new();
+    let text = list("true").replace("true", r"touch x #\rmake\u001b[2K test");
+    stranger.scratch.write("prd.json", &text);
+    let said = stranger.piton(&["trust", "prd.json", "--show"]);
+    let shown = r"    touch x #\rmake\u{1b}[2K test";
+    assert!(said.out.contains(shown), "{}", said.out);
+}

@@ -15,6 +15,7 @@ use piton_core::plan::{ItemTags, PlannedItem};
 use piton_core::quote::{first_line, truncate_chars};
 use piton_core::recover::FollowedRecovery;
 use piton_core::run::Pause;
+use piton_core::terminal::clean_line;
 use piton_core::usage::Spend;
 use piton_core::wait::Wait;
 use piton_core::{DecisionKind, DecisionRow, Event, ItemRow, ItemState, Node, Role, RunId, Tables};
@@ -639,7 +640,7 @@ impl ItemView {
     /// Its path and what it is called: `a-1: Add the login`.
     #[must_use]
     pub fn label(&self) -> String {
-        label_of_node(&self.node, self.title.as_deref())
+        label_of_node(&Node::shown(&self.node), self.title.as_deref())
     }
 }
 
@@ -686,7 +687,7 @@ fn node_of_work(event: &Event) -> Option<(RunId, &Node)> {
 #[must_use]
 pub fn label_of_node(node: &str, title: Option<&str>) -> String {
     match title {
-        Some(title) => format!("{node}: {title}"),
+        Some(title) => format!("{node}: {}", clean_line(title)),
         None => node.to_owned(),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use piton_core::terminal::escape_controls;
+
 use super::layout::{self, PrdItemsLocation};
 use super::{Prd, PrdItem};
 use crate::field_reader::{FieldReader, parse_json_with, span_of_key};
@@ -85,6 +87,12 @@ fn parse_items(
             let report = &mut reader.report;
             report.error("DUPLICATE_ID", path.key("id"), span, (message, hint));
             continue;
+        }
+        if id.contains(char::is_control) {
+            let message = format!("the id `{}` has control characters", escape_controls(&id));
+            let hint = "write it in plain letters and signs, so that it can be typed";
+            let report = &mut reader.report;
+            report.warning("CONTROL_IN_ID", path.key("id"), span, (message, hint));
         }
         places.insert(id.clone(), found.len());
         lines.push(span.line);

@@ -104,6 +104,9 @@ fn a_list_in_another_place_is_read_and_its_marks_are_set() {
         "{}",
         told(twice)
     );
+    let broken = told(r#"[{"id": "a\nb", "passes": true}]"#);
+    assert!(broken.contains("CONTROL_IN_ID] [0].id"), "{broken}");
+    assert!(broken.contains(r"`a\nb`"), "{broken}");
 }
 
 #[test]
