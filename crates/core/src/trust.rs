@@ -45,6 +45,8 @@ words! {
         Hook = "hook",
         /// It opens the journal to a group of users.
         StoreGroup = "store-group",
+        /// It is the folder outside of the project that lanes are made in.
+        LanesFolder = "lanes-folder",
     }
 }
 

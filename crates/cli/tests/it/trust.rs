@@ -232,6 +232,18 @@ const ATTACKS: &[Attack] = &[
         canary: Canary::Later,
     },
     Attack {
+        name: "lanes in a folder outside of the project",
+        make: |stranger, _| {
+            let root = stranger.state.path().join("lanes");
+            config(
+                stranger,
+                &format!("[workspace]\nroot = '{}'\n", root.display()),
+            );
+        },
+        args: LANES,
+        canary: Canary::Later,
+    },
+    Attack {
         name: "the check of merged work",
         make: |stranger, touch| config(stranger, &format!("[merge]\ncheck = '{touch}'\n")),
         args: LANES,
@@ -480,12 +492,12 @@ fn no_command_of_a_plan_runs_before_it_is_trusted() {
 
 #[test]
 fn no_command_of_a_configuration_runs_before_it_is_trusted() {
-    try_attacks(&ATTACKS[5..14]);
+    try_attacks(&ATTACKS[5..15]);
 }
 
 #[test]
 fn no_agent_is_started_otherwise_than_its_name_says_before_that_is_trusted() {
-    try_attacks(&ATTACKS[14..]);
+    try_attacks(&ATTACKS[15..]);
 }
 
 /// A project with a list whose check touches the canary.
@@ -1252,4 +1264,29 @@ fn control_characters_of_a_command_are_shown() {
     let said = stranger.piton(&["trust", "prd.json", "--show"]);
     let shown = r"    touch x #\rmake\u{1b}[2K test";
     assert!(said.out.contains(shown), "{}", said.out);
+}
+
+#[test]
+fn no_lane_is_made_in_the_folder_of_git() {
+    for root in [".git/lanes", "./.GIT/lanes"] {
+        let stranger = Stranger::new();
+        config(&stranger, &format!("[workspace]\nroot = '{root}'\n"));
+        stranger.commit();
+        let said = stranger.piton(&[LANES, &["--trust"]].concat());
+        assert!(said.err.contains("[file.outside]"), "{}", said.err);
+        assert!(!stranger.scratch.has(root), "{root}");
+    }
+}
+
+#[test]
+fn a_folder_of_lanes_that_a_person_set_is_not_asked_about() {
+    let stranger = Stranger::new();
+    sprint(&stranger, "");
+    let root = stranger.state.path().join("lanes");
+    let root = root.to_str().expect("a text");
+    let said = stranger.piton(&["config", "set", "workspace.root", root]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    stranger.commit();
+    let said = stranger.piton(LANES);
+    assert_eq!(said.exit, 0, "{}", said.err);
 }

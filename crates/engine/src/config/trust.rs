@@ -25,7 +25,9 @@ use crate::process::{ProcessProgram, Trusted};
 use crate::project::Project;
 use crate::world::World;
 
-pub(crate) use self::parts::{all_config_parts, config_parts, group_part, typed_agent};
+pub(crate) use self::parts::{
+    all_config_parts, config_parts, group_part, lanes_folder_part, typed_agent,
+};
 
 /// The hash of all parts that a script trusts.
 const TRUST_VARIABLE: &str = "PITON_TRUST";
@@ -324,7 +326,12 @@ impl TrustCheck {
         Ok(Trusted::of_checked(launch.program.clone()))
     }
 
-    fn refuse_untrusted(&self, parts: Vec<ExecutablePart>) -> Result<(), Failure> {
+    /// Refuses to go on where a part is not trusted.
+    ///
+    /// # Errors
+    ///
+    /// `trust.needed` where one is not.
+    pub(crate) fn refuse_untrusted(&self, parts: Vec<ExecutablePart>) -> Result<(), Failure> {
         let parts = self.untrusted(parts);
         if parts.is_empty() {
             Ok(())
@@ -385,6 +392,7 @@ pub fn describe_kind(kind: PartKind) -> &'static str {
         PartKind::Close => "the command that closes items",
         PartKind::Hook => "a hook",
         PartKind::StoreGroup => "the group of the store",
+        PartKind::LanesFolder => "the folder of lanes",
     }
 }
 

@@ -145,8 +145,26 @@ fn is_open_place(root: &Path, real: &Path, is_homes: bool) -> bool {
     let Ok(below) = real.strip_prefix(root) else {
         return false;
     };
-    let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
-    !below.components().any(is_git) && (is_homes || !below.starts_with(HOME))
+    !is_in_git_folder(below) && (is_homes || !below.starts_with(HOME))
+}
+
+fn is_in_git_folder(below: &Path) -> bool {
+    let mut parts = below.components();
+    parts.any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
+}
+
+/// Refuses a place that a project names for what it makes, where that lies in the folder
+/// of git.
+///
+/// # Errors
+///
+/// [`OutsideLink`] where it does.
+pub(crate) fn refuse_git_folder(below: &Path) -> io::Result<()> {
+    if !is_in_git_folder(below) {
+        return Ok(());
+    }
+    let link = below.to_owned();
+    Err(io::Error::other(OutsideLink { link, to: None }))
 }
 
 /// The first link on the way, or the path itself where it goes up.

@@ -46,7 +46,8 @@ impl PartView {
             | PartKind::Close
             | PartKind::Wait
             | PartKind::Hook
-            | PartKind::StoreGroup => part.text.clone(),
+            | PartKind::StoreGroup
+            | PartKind::LanesFolder => part.text.clone(),
         };
         Self {
             kind: part.kind,

@@ -4,12 +4,24 @@ use piton_core::trust::{ExecutablePart, PartKind};
 
 use crate::agents::program_table;
 use crate::agents::settings::{AgentTable, Permissions};
-use crate::config::Config;
+use crate::config::{Config, WorkspaceConfig};
 use crate::process::shell::quote_word;
 
 /// The group of the settings as what a person trusts.
 pub(crate) fn group_part(group: &str) -> ExecutablePart {
     ExecutablePart::of_setting(PartKind::StoreGroup, "store.group", group)
+}
+
+/// The folder of lanes, where it is named from the root of the file system: a relative
+/// one cannot lead out of the project.
+pub(crate) fn lanes_folder_part(workspace: &WorkspaceConfig) -> Option<ExecutablePart> {
+    let root = workspace.root.as_ref().filter(|root| root.is_absolute())?;
+    let text = root.to_string_lossy();
+    Some(ExecutablePart::of_setting(
+        PartKind::LanesFolder,
+        "workspace.root",
+        &text,
+    ))
 }
 
 /// The agent that a person typed: it is trusted by that.
@@ -33,6 +45,7 @@ pub(crate) fn config_parts(config: &Config, agents: &[String]) -> Vec<Executable
     parts.extend(setting(PartKind::Check, config.merge.check.as_deref()));
     parts.extend(setting(PartKind::Check, config.claims.check_script()));
     parts.extend(config.store.group.as_deref().map(group_part));
+    parts.extend(lanes_folder_part(workspace));
     for table in config.repositories.values() {
         parts.extend(setting(PartKind::Check, table.check.as_deref()));
         parts.extend(setting(PartKind::Setup, table.setup.as_deref()));

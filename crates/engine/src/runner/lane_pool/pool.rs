@@ -11,10 +11,10 @@ use piton_core::policy::Repositories;
 
 use super::{Lane, LaneFault, LaneRecord, LaneRepository, LastReadPlan, file_fault_at};
 use crate::config::repositories::table_of_own_repository;
-use crate::config::trust::TrustCheck;
+use crate::config::trust::{TrustCheck, lanes_folder_part};
 use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
 use crate::process::{ProcessIdentity, current_process, has_ended};
-use crate::project::inside::{create_own_folder, open_own_file};
+use crate::project::inside::{create_own_folder, open_own_file, refuse_git_folder};
 use crate::project::{Project, create_private_folder};
 use crate::world::input;
 use crate::world::input::sha256;
@@ -55,7 +55,8 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// When the folder cannot be made.
+    /// When the folder cannot be made, leads out of the project or into that of git, or
+    /// lies elsewhere and is not trusted.
     pub fn open(
         project: &Project,
         settings: &WorkspaceConfig,
@@ -72,6 +73,11 @@ impl Pool {
                 .join(format!("{name}-{}", &key[..8])),
             None => lanes.join("lanes"),
         };
+        let asked = lanes_folder_part(settings).into_iter().collect();
+        trust.refuse_untrusted(asked)?;
+        if let Some(root) = settings.root.as_ref().filter(|root| root.is_relative()) {
+            refuse_git_folder(root).map_err(file_fault_at(&folder))?;
+        }
         project
             .resolve_inside(&folder)
             .map_err(file_fault_at(&folder))?;
