@@ -49,7 +49,10 @@ Examples:
             true => trust::survey(call.world, &request)?,
             false => trust::trust(call.world, &request)?,
         };
-        call.print(&report, |report, _, output| show_report(report, output));
+        let plan = request.plan.as_deref();
+        call.print(&report, |report, _, output| {
+            show_report(report, plan, output);
+        });
         Ok(CommandExit::Done)
     }
 }
@@ -78,7 +81,7 @@ Examples:
     }
 }
 
-fn show_report(report: &TrustReport, output: &mut CliOutput) {
+fn show_report(report: &TrustReport, plan: Option<&str>, output: &mut CliOutput) {
     if report.parts.is_empty() {
         output.print_note("nothing of this project waits for trust");
         return;
@@ -91,8 +94,9 @@ fn show_report(report: &TrustReport, output: &mut CliOutput) {
     }
     output.print_note(&format!("{DIM}{count} not trusted yet{DIM:#}"));
     if let Some(hash) = &report.hash {
+        let trust = trust::typed_trust(plan, "");
         output.print_hint(&format!(
-            "trust them with `piton trust`, or for one command with `PITON_TRUST={hash}`"
+            "trust them with {trust}, or for one command with `PITON_TRUST={hash}`"
         ));
     }
 }

@@ -1220,6 +1220,31 @@ fn a_line_of_the_register_that_is_no_text_closes_nothing_else() {
 }
 
 #[test]
+fn no_lane_is_made_in_the_folder_of_git() {
+    for root in [".git/lanes", "./.GIT/lanes"] {
+        let stranger = Stranger::new();
+        config(&stranger, &format!("[workspace]\nroot = '{root}'\n"));
+        stranger.commit();
+        let said = stranger.piton(&[LANES, &["--trust"]].concat());
+        assert!(said.err.contains("[file.outside]"), "{}", said.err);
+        assert!(!stranger.scratch.has(root), "{root}");
+    }
+}
+
+#[test]
+fn a_folder_of_lanes_that_a_person_set_is_not_asked_about() {
+    let stranger = Stranger::new();
+    sprint(&stranger, "");
+    let root = stranger.state.path().join("lanes");
+    let root = root.to_str().expect("a text");
+    let said = stranger.piton(&["config", "set", "workspace.root", root]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    stranger.commit();
+    let said = stranger.piton(LANES);
+    assert_eq!(said.exit, 0, "{}", said.err);
+}
+
+#[test]
 fn an_id_with_a_line_break_forges_no_line() {
     let stranger = Stranger::new();
     let forged = "US-1\n    make test\n1 command not trusted yet";
@@ -1267,26 +1292,44 @@ fn control_characters_of_a_command_are_shown() {
 }
 
 #[test]
-fn no_lane_is_made_in_the_folder_of_git() {
-    for root in [".git/lanes", "./.GIT/lanes"] {
+fn an_agent_that_is_redefined_is_trusted_as_the_hint_says() {
+    for text in [
+        "[agents.codex]\nprogram = './evil.sh'\n",
+        "[agent.commands]\ncodex = './evil.sh'\n",
+    ] {
         let stranger = Stranger::new();
-        config(&stranger, &format!("[workspace]\nroot = '{root}'\n"));
+        evil(&stranger, &stranger.touch(), text);
         stranger.commit();
-        let said = stranger.piton(&[LANES, &["--trust"]].concat());
-        assert!(said.err.contains("[file.outside]"), "{}", said.err);
-        assert!(!stranger.scratch.has(root), "{root}");
+        for detach in [&[] as &[&str], &["--detach"]] {
+            let said = stranger.piton(&[CODEX, detach].concat());
+            stranger.is_refused(&said);
+            assert!(
+                said.err.contains("`piton trust demo --show`"),
+                "{}",
+                said.err
+            );
+        }
+        let shown = stranger.shown(&["demo"]);
+        assert_eq!(shown["parts"][0]["text"], "./evil.sh", "{shown}");
+        // The hash that is shown trusts it as well.
+        let hash = shown["hash"].as_str().expect("a hash").to_owned();
+        stranger.ran(&stranger.piton_with(&hash, CODEX));
+        stranger.is_refused(&stranger.piton(CODEX));
+        let said = stranger.piton(&["trust", "demo"]);
+        assert!(said.out.contains("./evil.sh"), "{}{}", said.out, said.err);
+        assert!(stranger.asked().is_empty(), "it is answered");
+        stranger.ran(&stranger.piton(CODEX));
     }
 }
 
 #[test]
-fn a_folder_of_lanes_that_a_person_set_is_not_asked_about() {
-    let stranger = Stranger::new();
-    sprint(&stranger, "");
-    let root = stranger.state.path().join("lanes");
-    let root = root.to_str().expect("a text");
-    let said = stranger.piton(&["config", "set", "workspace.root", root]);
-    assert_eq!(said.exit, 0, "{}", said.err);
-    stranger.commit();
-    let said = stranger.piton(LANES);
-    assert_eq!(said.exit, 0, "{}", said.err);
+fn an_answer_does_not_pretend_to_trust() {
+    let stranger = with_check();
+    stranger.is_refused(&stranger.run(&[]));
+    let said = stranger.piton(&["inbox"]);
+    assert!(!said.out.contains("answer"), "{}", said.out);
+    let said = stranger.piton(&["decide", "d1", "answer", "--why", "yes"]);
+    assert_ne!(said.exit, 0, "{}{}", said.out, said.err);
+    assert!(said.err.contains("`piton trust prd.json`"), "{}", said.err);
+    assert_eq!(stranger.asked().len(), 1);
 }

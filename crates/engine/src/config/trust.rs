@@ -397,7 +397,8 @@ pub fn describe_kind(kind: PartKind) -> &'static str {
 }
 
 /// A command about the trust of a plan, as it is typed; without one of the project.
-pub(crate) fn typed_trust(plan: Option<&str>, flag: &str) -> String {
+#[must_use]
+pub fn typed_trust(plan: Option<&str>, flag: &str) -> String {
     let plan = plan.map_or_else(String::new, |plan| format!(" {}", quote_word(plan)));
     format!("`piton trust{plan}{flag}`")
 }

@@ -25,6 +25,15 @@ fn way_on(plan: Option<&str>) -> String {
     format!("look at it with {show}, trust it with {trust}, then run again")
 }
 
+/// What is typed in the place of an answer to a question about trust; none for another
+/// question.
+pub(crate) fn trust_way_on(row: &DecisionRow) -> Option<&str> {
+    let is_asked = row.run == RunId::PROJECT
+        && row.kind == DecisionKind::Question
+        && row.question.starts_with(QUESTION);
+    row.details.as_deref().filter(|_| is_asked)?.lines().last()
+}
+
 /// Asks a person in the inbox, once, about a plan, under the first of its names; a
 /// question about another list of the same plan is settled.
 ///
@@ -71,15 +80,9 @@ pub(crate) fn settle_questions(
     but: Option<&str>,
 ) -> Result<(), Failure> {
     let ways_on: BTreeSet<String> = names.iter().map(|name| way_on(*name)).collect();
-    let is_about_plan = |details: &str| {
-        let last = details.lines().last();
-        last.is_some_and(|last| ways_on.contains(last))
-    };
     let rows = session.load(&[Need::OpenDecisions(Some(RunId::PROJECT))])?;
     let is_answered = |row: &&DecisionRow| {
-        row.kind == DecisionKind::Question
-            && row.question.starts_with(QUESTION)
-            && row.details.as_deref().is_some_and(is_about_plan)
+        trust_way_on(row).is_some_and(|way| ways_on.contains(way))
             && but != Some(row.question.as_str())
     };
     let open = rows.tables.open_decisions(RunId::PROJECT);

@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::native_files::{self, plan_sync::describe_done_by_old_checks};
 use crate::runner::notify;
+use crate::runner::trust_questions::trust_way_on;
 use crate::session::person_edits::trust_decided_edits;
 use crate::session::{Session, no_runs_failure};
 use crate::verbs::arguments::{non_blank, require_one_line};
@@ -366,6 +367,10 @@ pub fn decide(
     let DecisionAnswer { verb, terms, why } = answer;
     let (session, mut row) = load_decision(world, id)?;
     let answer = terms.request_answer(&row, verb)?;
+    if let (Verb::Answer, Some(way_on)) = (verb, trust_way_on(&row)) {
+        let what = format!("{} asks for trust, which no answer gives", display_id(&row));
+        return Err(Failure::new("usage", what).with_hint(way_on));
+    }
     if verb == Verb::Approve && row.kind == DecisionKind::Approval {
         refuse_missing_artifact(&session, &row)?;
     }

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::git::repositories::work_trees_of_run;
 use crate::git::{self, FileChange, short_commit};
 use crate::process::shell::quote_word;
+use crate::runner::trust_questions::trust_way_on;
 use crate::session::{Session, replacing_run};
 use crate::verbs::item_view::{CheckView, title_of_item};
 
@@ -214,14 +215,13 @@ impl OpenQuestion {
     pub(super) fn of_decision(row: &DecisionRow, run: String, item: Option<&ItemRow>) -> Self {
         let waits = item.filter(|_| row.kind.is_blocking_run());
         let check = waits.and_then(CheckView::of_item);
+        let mut verbs = row.allowed_verbs();
+        // An answer in words trusts nothing.
+        verbs.retain(|verb| *verb != Verb::Answer || trust_way_on(row).is_none());
         Self {
             title: item.and_then(title_of_item),
             check: check.filter(|check| check.passed == Some(false)),
-            ways: row
-                .allowed_verbs()
-                .into_iter()
-                .map(|verb| row.choice_of_verb(verb))
-                .collect(),
+            ways: verbs.iter().map(|verb| row.choice_of_verb(*verb)).collect(),
             id: format!("d{}", row.number),
             kind: row.kind,
             run,
@@ -231,7 +231,7 @@ impl OpenQuestion {
             question: row.question.clone(),
             details: row.details.clone(),
             since: row.opened_at,
-            verbs: row.allowed_verbs(),
+            verbs,
             request: row.request.clone(),
             deferred: row.deferred.as_ref().map(|deferred| deferred.until),
             review: None,

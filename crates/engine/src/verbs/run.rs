@@ -437,6 +437,12 @@ fn require_trust(
             Session::open_or_create(world, project, &mut |text| tell(Notice::Said(text)))?;
         ask_in_inbox(&session, &names_of_plan(asked, prepared), parts)
     };
+    // The hash of all that `piton trust --show` lists holds as well.
+    let listed = list
+        .iter()
+        .cloned()
+        .chain(trust::all_config_parts(asked.config));
+    asked.trust.allow_given(listed.collect());
     let required = asked.trust.require(world, list, request, ask);
     required.map_err(|failure| trust::name_plan(failure, plan))
 }
@@ -472,7 +478,11 @@ pub(crate) fn untrusted_parts(
         trust: &trust,
     };
     let prepared = prepare_run(world, &remembered.request, &target, &mut |_| {})?;
-    let parts = parts_to_execute(world, &asked, &prepared, None)?.parts;
+    let mut parts = parts_to_execute(world, &asked, &prepared, None)?.parts;
+    // Where no agent is named, a run may name any of the configuration.
+    if request.agent.is_none() {
+        parts.extend(trust::all_config_parts(&config));
+    }
     let plans = names_of_plan(&asked, &prepared).map(|name| name.map(str::to_owned));
     Ok(UntrustedParts {
         project: target.project.clone(),

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::run::{RunRequest, UntrustedParts, untrusted_parts};
 use crate::config::Config;
+pub use crate::config::trust::typed_trust;
 use crate::config::trust::{self, TrustCheck};
 use crate::failure::Failure;
 use crate::project::Project;
@@ -194,7 +195,7 @@ fn collect_parts(world: &World, request: &RunRequest) -> Result<UntrustedParts, 
 fn parts_of_project(world: &World) -> Result<UntrustedParts, Failure> {
     let project = Project::find(world, &world.cwd);
     let config = Config::load(&project)?;
-    let mut parts = trust::config_parts(&config, config.used_agents());
+    let mut parts = trust::all_config_parts(&config);
     let mut plans = vec![None];
     if let Some(session) = Session::open_read_only(world, &project.root)? {
         let runs = session.runs()?;
