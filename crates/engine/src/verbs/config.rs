@@ -127,12 +127,7 @@ pub fn set(world: &World, key: &str, typed: &str) -> Result<ChangedSetting, Fail
 /// Refuses what every later command would stumble over.
 fn refuse_useless(key: &SettingKey, config: &Config) -> Result<(), Failure> {
     match (key.to_string().as_str(), config) {
-        ("agent.use", Config { agent, .. })
-            if agent
-                .use_
-                .as_ref()
-                .is_some_and(|name| name.trim().is_empty()) =>
-        {
+        ("agent.use", config) if config.used_agents().is_empty() => {
             let what = "`agent.use` does not take an empty name";
             Err(Failure::new("usage", what)
                 .with_hint("name an agent, as `piton config set agent.use claude` does"))
