@@ -69,6 +69,9 @@ fn agents_are_listed_with_version_login_and_who_named_them() {
     claude | not installed | install it with `npm install -g @anthropic-ai/claude-code`
     codex | not installed | install it with `npm install -g @openai/codex`
     gemini | not installed | install it with `npm install -g @google/gemini-cli`
+    qwen | not installed | install it with `npm install -g @qwen-code/qwen-code`
+    copilot | not installed | install it with `npm install -g @github/copilot`
+    opencode | not installed | install it with `npm install -g opencode-ai`
     hint: no agent is set for new runs: `piton config set agent.use claude`, or `piton run PLAN --agent claude`
     [exit 0]
     ");
@@ -84,6 +87,9 @@ fn agents_are_listed_with_version_login_and_who_named_them() {
     claude | 2.0.14 | logged in (SCRATCH/.claude/.credentials.json) | BIN/claude
     codex | version unknown: `--version` ended with 1 | login unknown | BIN/codex
     gemini | not installed | install it with `npm install -g @google/gemini-cli`
+    qwen | not installed | install it with `npm install -g @qwen-code/qwen-code`
+    copilot | not installed | install it with `npm install -g @github/copilot`
+    opencode | not installed | install it with `npm install -g opencode-ai`
     hint: no agent is set for new runs: `piton config set agent.use claude`, or `piton run PLAN --agent claude`
     [exit 0]
     ");
@@ -92,6 +98,9 @@ fn agents_are_listed_with_version_login_and_who_named_them() {
     claude | 2.0.14 | logged in (SCRATCH/.claude/.credentials.json) | BIN/claude
     codex | version unknown: `--version` ended with 1 | login unknown | BIN/codex
     gemini | not installed | install it with `npm install -g @google/gemini-cli`
+    qwen | not installed | install it with `npm install -g @qwen-code/qwen-code`
+    copilot | not installed | install it with `npm install -g @github/copilot`
+    opencode | not installed | install it with `npm install -g opencode-ai`
     `gemini`: new runs use it: `agent.use` in .piton/config.toml; the agent cannot be started: `gemini` is not found on the PATH
     [exit 0]
     ");

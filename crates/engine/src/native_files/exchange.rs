@@ -533,12 +533,7 @@ pub fn sync_file(file: &File) -> io::Result<()> {
 ///
 /// When the folder cannot be opened or flushed.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    open_folder(folder)?.sync_all()
-}
-
-/// A folder, to be flushed or locked.
-pub(crate) fn open_folder(folder: &Path) -> io::Result<File> {
-    File::open(folder)
+    File::open(folder)?.sync_all()
 }
 
 /// Writes to what is not a regular file: a pipe, a terminal, `/dev/stdout`.

@@ -1,10 +1,12 @@
 //! What two commands that write the file of a plan at once wait for.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::exchange::open_folder;
+use rustix::fs::OFlags;
+
 use super::text_change::changed_meanwhile;
 use crate::failure::Failure;
 use crate::world::pause;
@@ -30,7 +32,7 @@ impl FolderLock {
     ///
     /// When another command has held it for too long.
     pub(crate) fn hold(file: &Path) -> Result<Self, Failure> {
-        let Some(folder) = file.parent().and_then(|folder| open_folder(folder).ok()) else {
+        let Some(folder) = file.parent().and_then(open_folder) else {
             return Ok(Self { _folder: None });
         };
         for _ in 0..LOOKS_MAX {
@@ -46,4 +48,12 @@ impl FolderLock {
         }
         Err(changed_meanwhile(file))
     }
+}
+
+/// None where it cannot be opened, or is no folder: then nothing waits for what would
+/// open it.
+fn open_folder(folder: &Path) -> Option<File> {
+    let flags = OFlags::DIRECTORY.bits().cast_signed();
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags).open(folder).ok()
 }
