@@ -264,6 +264,7 @@ fn open_runner<'s, 'w>(
         },
         files: RunnerFiles {
             other_runs,
+            nothing_elsewhere_at: None,
             project_files_at: beat,
             project_files_behind: true,
             waiting: AskedFileFingerprints::new(),

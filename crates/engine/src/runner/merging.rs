@@ -28,13 +28,24 @@ impl Runner<'_, '_> {
     /// another branch, or another run did it there, and go on once that has come.
     pub(super) fn ask_for_merge(&mut self) -> Result<(), Failure> {
         let (session, run) = (self.session, self.row.id);
+        let here = self.target_checkout();
+        // A run that waits for hours looks twice a second: its items are gone through
+        // when one of them or the checkout has changed.
+        let looked_at = Some((here.clone(), self.known));
+        if self.files.nothing_elsewhere_at == looked_at {
+            return Ok(());
+        }
         let looking = MergeNeedsFinder {
             project: self.work.sites.of_run.project.clone(),
-            here: self.target_checkout(),
+            here,
             run,
             tables: self.lp.tables(),
             others: &self.files.other_runs,
         };
+        if !looking.has_work_elsewhere() {
+            self.files.nothing_elsewhere_at = looked_at;
+            return Ok(());
+        }
         let Some(needs) = looking.find_new_needs(self.plan_sync.as_mut()) else {
             return Ok(());
         };
@@ -118,18 +129,29 @@ struct MergeNeedsFinder<'l> {
 }
 
 impl MergeNeedsFinder<'_> {
+    /// Whether anything that was done on another branch, or is asked about already, can
+    /// hold up an item here.
+    fn has_work_elsewhere(&self) -> bool {
+        let Some(here) = &self.here else {
+            return false;
+        };
+        let is_there = |row: &ItemRow| history::was_done_on_other_branch(row, here);
+        !items_asked_to_merge(self.tables, self.run).is_empty()
+            || self.tables.items(self.run).any(is_there)
+            || self.others.has_work_on_other_branch(here)
+    }
+
     /// The items that have to wait for a merge; none where they do already.
     /// An item whose question was answered is not held up again.
     fn find_new_needs(&self, plan_sync: Option<&mut PlanSync>) -> Option<MergeNeeds> {
         let (tables, run) = (self.tables, self.run);
         let here = self.here.clone()?;
+        if !self.has_work_elsewhere() {
+            return None;
+        }
         let asked = items_asked_to_merge(tables, run);
         let is_there = |row: &ItemRow| history::was_done_on_other_branch(row, &here);
         let own = tables.items(run).any(is_there);
-        let others = self.others.has_work_on_other_branch(&here);
-        if asked.is_empty() && !own && !others {
-            return None;
-        }
         let (mut items, merged) = self.done_by_others(&here, &asked);
         if own || !asked.is_empty() {
             let mut depending = self.items_depending_elsewhere(&here, &asked, plan_sync);

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use jiff::{SignedDuration, Timestamp};
+use piton_core::checkout::Checkout;
 use piton_core::event::{AttemptEvent, ItemEvent};
 use piton_core::evidence::ClaimSettings;
 use piton_core::flags::RunFlags;
@@ -170,6 +171,9 @@ pub(super) struct PromptSource {
 /// What is known of the files that the runner keeps and looks at.
 pub(super) struct RunnerFiles {
     pub(super) other_runs: OtherRuns,
+    /// The checkout and the number of events of the run at which no work was found that
+    /// was done on another branch.
+    pub(super) nothing_elsewhere_at: Option<(Option<Checkout>, u64)>,
     pub(super) project_files_at: Timestamp,
     pub(super) project_files_behind: bool,
     pub(super) waiting: AskedFileFingerprints,
