@@ -22,6 +22,7 @@ pub mod lines;
 pub mod missing_check;
 mod opencode;
 pub mod outcome;
+mod output_reader;
 pub mod prices;
 mod program;
 pub mod program_table;
@@ -45,12 +46,12 @@ use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::AgentCall;
 use piton_core::trouble::Trouble;
 
-use crate::agents::answer::ProgramEnd;
 use crate::agents::settings::AgentTable;
 use crate::failure::Failure;
 use crate::process::ProcessProgram;
 
 pub use self::custom::Custom;
+pub use self::output_reader::AgentOutputReader;
 pub use self::program::{ProgramSearch, check_program, preflight_options, relative_program};
 pub use self::session_file::SessionFiles;
 pub use self::shell::Shell;
@@ -109,7 +110,7 @@ pub trait Agent: fmt::Debug {
     /// plain text, of which only the end is looked at when it is over.
     ///
     /// `before` is what the conversation used until now, where it goes on.
-    fn output_reader(&self, before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>>;
+    fn output_reader(&self, before: Option<&Usage>) -> Option<AgentOutputReader>;
 
     /// The program that does the work, where the one that is started is another.
     fn wrapped_program(&self) -> Option<String> {
@@ -153,27 +154,6 @@ pub trait Agent: fmt::Debug {
 
 /// So much of what a call gave is handed on, in characters.
 pub const RETURNED_CHARS_MAX: usize = 2_000;
-
-/// Reads what a program prints, line by line, while it works.
-pub trait AgentOutputReader {
-    /// Takes a line in, without its end; the last one may be half a line. What
-    /// is not understood is counted, and never a reason to fail.
-    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent>;
-
-    /// The call that is under way, as it was made; none where none is or none is told of
-    /// before it is over.
-    fn open_call(&self) -> Option<&AgentCall> {
-        None
-    }
-
-    /// Whether the program has said what it all came to: it is about to end.
-    fn is_finished(&self) -> bool {
-        false
-    }
-
-    /// What it all came to, when the program has ended.
-    fn finish(self: Box<Self>, ended: &ProgramEnd) -> AgentResult;
-}
 
 /// What shows while a program works.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,6 +232,16 @@ pub struct AgentResult {
     pub denied: u32,
     /// How the program counts tokens.
     pub counting: TokenCounting,
+}
+
+impl AgentResult {
+    /// The same, where the program counts what all of the conversation used.
+    fn with_conversation_total(mut self, total: Usage) -> Self {
+        if let Some(conversation) = &mut self.conversation {
+            conversation.total = Some(total).filter(|total| !total.is_unknown());
+        }
+        self
+    }
 }
 
 impl LaunchCommand {

@@ -58,6 +58,11 @@ pub(super) fn relative_path<'p>(path: &'p str, cwd: &str) -> &'p str {
     }
 }
 
+/// The status that a command ended with.
+pub(super) fn exit_status(value: &Value) -> Option<i32> {
+    value.as_i64().and_then(|exit| exit.try_into().ok())
+}
+
 /// The calls that are under way.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {

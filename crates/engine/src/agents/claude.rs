@@ -12,9 +12,7 @@ mod window;
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use piton_core::attempt::{Conversation, Usage};
+use piton_core::attempt::Usage;
 use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::{Value, json};
@@ -27,12 +25,12 @@ use super::known_program::{
     HookEventKind, HookFormat, KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup,
     USUAL_HOOK_EVENTS,
 };
+use super::output_reader::EventReader;
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
-use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, EarlyStop, LaunchCommand, LaunchOptions,
-    McpServerCommand, OutputEvent, RETURNED_CHARS_MAX, SERVER, SessionFiles, reset, signs,
+    McpServerCommand, OutputEvent, SERVER, SessionFiles, reset, signs,
 };
 use crate::agents::answer::ProgramEnd;
 use crate::failure::Failure;
@@ -199,8 +197,9 @@ impl Agent for Claude {
         Ok(launch)
     }
 
-    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
-        Some(Box::new(ClaudeReader::new(&self.setup.zone)))
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<AgentOutputReader> {
+        let state = ReaderState::new(PROGRAM.called, &self.setup.zone);
+        Some(AgentOutputReader::new(state, ClaudeReader::default()))
     }
 
     fn can_use_tools(&self) -> bool {
@@ -236,9 +235,8 @@ fn mcp_config(tools: &McpServerCommand) -> String {
 }
 
 /// Reads `stream-json`, and `json` as well.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ClaudeReader {
-    heard: ReaderState,
     cwd: String,
     /// The last result: a program that is given more than one prompt gives more.
     result: Option<Value>,
@@ -259,40 +257,6 @@ struct ClaudeReader {
 }
 
 impl ClaudeReader {
-    fn new(zone: &TimeZone) -> Self {
-        Self {
-            heard: ReaderState::new(PROGRAM.called, zone),
-            cwd: String::new(),
-            result: None,
-            retried: None,
-            messages: MessageSum::default(),
-            writing: None,
-            model: None,
-            background: BackgroundTasks::default(),
-            pending: Vec::new(),
-            window: UsageWindow::default(),
-            stopped_by_hook: None,
-        }
-    }
-
-    fn handle_event(&mut self, event: Value, seen: &mut Vec<OutputEvent>) {
-        self.heard.record_conversation(&event["session_id"], seen);
-        match event["type"].as_str().unwrap_or("") {
-            "assistant" => self.handle_assistant(&event, seen),
-            "user" => self.handle_user(&event, seen),
-            "system" => self.handle_system(&event),
-            "stream_event" => self.handle_partial(&event, seen),
-            "rate_limit_event" => self.handle_rate_limit(&event["rate_limit_info"], seen),
-            "result" => {
-                seen.push(OutputEvent::Used(total_usage(&event).0));
-                self.pending = self.background.pending_tasks();
-                self.result = Some(event);
-            }
-            quiet if QUIET.contains(&quiet) => {}
-            _ => seen.push(OutputEvent::Unknown),
-        }
-    }
-
     fn handle_system(&mut self, event: &Value) {
         self.background.handle_system(event);
         match event["subtype"].as_str() {
@@ -316,39 +280,38 @@ impl ClaudeReader {
         }
     }
 
-    fn handle_rate_limit(&mut self, info: &Value, seen: &mut Vec<OutputEvent>) {
+    fn handle_rate_limit(&mut self, info: &Value, state: &mut ReaderState) {
         self.window.record_limit(info);
         let resets_at = info["resetsAt"]
             .as_i64()
             .and_then(reset::timestamp_from_epoch);
         if info["status"].as_str() == Some("rejected") {
-            self.heard.resets_at = resets_at;
-            seen.push(OutputEvent::Refused(resets_at));
+            state.resets_at = resets_at;
+            state.seen.push(OutputEvent::Refused(resets_at));
         }
     }
 
-    fn handle_assistant(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+    fn handle_assistant(&mut self, event: &Value, state: &mut ReaderState) {
         let message = &event["message"];
         // The program's own words about an error: the result has them, too.
         let is_complaint = event["error"].is_string();
         if !is_complaint {
             self.retried = None;
         }
-        self.count_usage(message, seen);
+        self.count_usage(message, state);
         // What a sub-agent says is not what this agent says.
         let is_own = event["parent_tool_use_id"].is_null();
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {
                 Some("text") if is_own && !is_complaint => {
                     let text = block["text"].as_str().unwrap_or("");
-                    self.heard.words.push_lines(text);
-                    seen.push(OutputEvent::Said(text.to_owned()));
+                    state.record_words(text);
                 }
                 Some("tool_use" | "server_tool_use") => {
                     let tool = block["name"].as_str().unwrap_or("");
                     let call = call_of_tool(&PROGRAM, tool, &block["input"], &self.cwd);
                     let id = block["id"].as_str().unwrap_or("");
-                    self.heard.calls.begin(id, call, self.heard.now);
+                    state.calls.begin(id, call, state.now);
                 }
                 Some(_) | None => {}
             }
@@ -357,41 +320,43 @@ impl ClaudeReader {
 
     /// Counts what a request read: it stands in each line of its answer. What
     /// it wrote stands at the end of its parts, in [`Self::handle_partial`].
-    fn count_usage(&mut self, message: &Value, seen: &mut Vec<OutputEvent>) {
+    fn count_usage(&mut self, message: &Value, state: &mut ReaderState) {
         let Some(id) = message["id"].as_str() else {
             return;
         };
         let model = message["model"].as_str();
         let usage = &message["usage"];
         if usage.is_object() && self.messages.add(id, model, &parse_usage(usage)) {
-            seen.push(OutputEvent::Used(self.messages.usage.clone()));
+            state
+                .seen
+                .push(OutputEvent::Used(self.messages.usage.clone()));
         }
     }
 
     /// Counts a part of an answer that is being written.
-    fn handle_partial(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+    fn handle_partial(&mut self, event: &Value, state: &mut ReaderState) {
         let event = &event["event"];
         match event["type"].as_str() {
             Some("message_start") => {
                 let message = &event["message"];
                 self.writing = message["id"].as_str().map(str::to_owned);
                 self.model = message["model"].as_str().map(str::to_owned);
-                self.count_usage(message, seen);
+                self.count_usage(message, state);
             }
             Some("message_delta") => {
                 let Some(id) = self.writing.clone() else {
                     return;
                 };
                 let message = json!({ "id": id, "model": self.model, "usage": event["usage"] });
-                self.count_usage(&message, seen);
+                self.count_usage(&message, state);
             }
             Some("message_stop") => self.writing = None,
             Some(_) | None => {}
         }
     }
 
-    fn handle_user(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
-        let now = self.heard.now;
+    fn handle_user(&mut self, event: &Value, state: &mut ReaderState) {
+        let now = state.now;
         for block in event["message"]["content"].as_array().into_iter().flatten() {
             if block["type"].as_str() != Some("tool_result") {
                 continue;
@@ -399,14 +364,14 @@ impl ClaudeReader {
             let id = block["tool_use_id"].as_str().unwrap_or("");
             self.background
                 .handle_call_result(id, &event["tool_use_result"]);
-            let Some(call) = self.heard.calls.end(id, now) else {
+            let Some(call) = state.calls.end(id, now) else {
                 continue;
             };
-            seen.push(OutputEvent::Called(call_with_result(call, block, event)));
+            state
+                .seen
+                .push(OutputEvent::Called(call_with_result(call, block, event)));
             if let Some(text) = result_texts(block).next() {
-                seen.push(OutputEvent::Returned(
-                    signs::first_chars(text, RETURNED_CHARS_MAX).to_owned(),
-                ));
+                state.record_output(text);
             }
         }
     }
@@ -447,20 +412,23 @@ fn call_with_result(mut call: AgentCall, block: &Value, event: &Value) -> AgentC
     call
 }
 
-impl AgentOutputReader for ClaudeReader {
-    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
-        let mut seen = Vec::new();
-        for part in self.heard.parse_line(line, now) {
-            match part {
-                JsonPart::Object(event) => self.handle_event(event, &mut seen),
-                JsonPart::Broken => seen.push(OutputEvent::Unknown),
+impl EventReader for ClaudeReader {
+    fn handle_event(&mut self, event: Value, state: &mut ReaderState) {
+        state.record_conversation(&event["session_id"]);
+        match event["type"].as_str().unwrap_or("") {
+            "assistant" => self.handle_assistant(&event, state),
+            "user" => self.handle_user(&event, state),
+            "system" => self.handle_system(&event),
+            "stream_event" => self.handle_partial(&event, state),
+            "rate_limit_event" => self.handle_rate_limit(&event["rate_limit_info"], state),
+            "result" => {
+                state.seen.push(OutputEvent::Used(total_usage(&event).0));
+                self.pending = self.background.pending_tasks();
+                self.result = Some(event);
             }
+            quiet if QUIET.contains(&quiet) => {}
+            _ => state.seen.push(OutputEvent::Unknown),
         }
-        seen
-    }
-
-    fn open_call(&self) -> Option<&AgentCall> {
-        self.heard.calls.latest()
     }
 
     fn is_finished(&self) -> bool {
@@ -468,49 +436,38 @@ impl AgentOutputReader for ClaudeReader {
         self.result.is_some() && self.background.is_empty()
     }
 
-    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
-        let conversation = self.heard.conversation.take();
-        let said = match self.result.take() {
-            Some(result) if has_succeeded(&result) && hooks::is_hook_refusal(&result) => {
-                let text = result["result"].as_str().unwrap_or("");
-                let words = hooks::hook_message(text, self.stopped_by_hook.as_deref());
-                AgentResult {
-                    error: Some(signs::first_chars(&words, 8_000).to_owned()),
-                    ..with_result_usage(
-                        self.heard.into_failed_result(Trouble::HookRefused, ""),
-                        &result,
-                    )
-                }
-            }
-            Some(result) => {
-                let early = self.early_stop(&result);
-                let said = if has_succeeded(&result) {
-                    AgentResult {
-                        early,
-                        ..success_result(self.heard, &result)
-                    }
-                } else {
-                    failed_result(self.heard, &result, ended)
-                };
-                let said = with_result_usage(said, &result);
-                if was_interrupted(&result, ended) {
-                    with_message_usage(said, self.messages)
-                } else {
-                    said
-                }
-            }
-            None => AgentResult {
+    fn finish(mut self: Box<Self>, mut state: ReaderState, ended: &ProgramEnd) -> AgentResult {
+        let Some(result) = self.result.take() else {
+            return AgentResult {
                 usage: self.messages.usage,
                 models: self.messages.models,
-                ..self.heard.into_missing_result(ended, self.retried)
-            },
+                ..state.into_missing_result(ended, self.retried)
+            };
         };
-        AgentResult {
-            conversation: conversation.map(|id| Conversation {
-                id,
-                ..Conversation::default()
-            }),
-            ..said
+        state.denied = count_denials(&result);
+        if has_succeeded(&result) && hooks::is_hook_refusal(&result) {
+            let text = result["result"].as_str().unwrap_or("");
+            let words = hooks::hook_message(text, self.stopped_by_hook.as_deref());
+            let said = state.into_failed_result(Trouble::HookRefused, "");
+            return AgentResult {
+                error: Some(signs::first_chars(&words, signs::ERROR_CHARS).to_owned()),
+                ..with_result_usage(said, &result)
+            };
+        }
+        let early = self.early_stop(&result);
+        let said = if has_succeeded(&result) {
+            AgentResult {
+                early,
+                ..success_result(state, &result)
+            }
+        } else {
+            failed_result(state, &result, ended)
+        };
+        let said = with_result_usage(said, &result);
+        if was_interrupted(&result, ended) {
+            with_message_usage(said, self.messages)
+        } else {
+            said
         }
     }
 }
@@ -540,7 +497,6 @@ fn with_result_usage(said: AgentResult, result: &Value) -> AgentResult {
         has_total: true,
         usage,
         models,
-        denied: count_denials(result),
         ..said
     }
 }
@@ -570,7 +526,7 @@ fn count_denials(result: &Value) -> u32 {
     })
 }
 
-fn failed_result(heard: ReaderState, result: &Value, ended: &ProgramEnd) -> AgentResult {
+fn failed_result(state: ReaderState, result: &Value, ended: &ProgramEnd) -> AgentResult {
     let text = result["result"].as_str().unwrap_or("");
     let error = if text.is_empty() {
         let errors = result["errors"].as_array().into_iter().flatten();
@@ -585,24 +541,21 @@ fn failed_result(heard: ReaderState, result: &Value, ended: &ProgramEnd) -> Agen
     } else {
         error
     };
-    heard.into_failed_result(trouble, &error)
+    state.into_failed_result(trouble, &error)
 }
 
-fn success_result(mut heard: ReaderState, result: &Value) -> AgentResult {
+fn success_result(mut state: ReaderState, result: &Value) -> AgentResult {
     let text = result["result"].as_str().unwrap_or("");
-    if !heard.words.as_str().trim_end().ends_with(text.trim_end()) {
-        heard.words.push_lines(text);
+    if !state.words.as_str().trim_end().ends_with(text.trim_end()) {
+        state.words.push_lines(text);
     }
     // What was asked for by a schema is the answer, whatever was said.
     let structured = &result["structured_output"];
     let answer = structured.to_string();
     if structured.is_object() && answer != text {
-        heard.words.push_lines(&answer);
+        state.words.push_lines(&answer);
     }
-    AgentResult {
-        trouble: (count_denials(result) > 0).then_some(Trouble::Permission),
-        ..heard.into_success_result()
-    }
+    state.into_success_result()
 }
 
 /// Whether the program was asked to end before it was done.
@@ -615,7 +568,6 @@ fn was_interrupted(result: &Value, ended: &ProgramEnd) -> bool {
 
 fn trouble_of_result(result: &Value, error: &str, ended: &ProgramEnd) -> Trouble {
     let subtype = result["subtype"].as_str().unwrap_or("");
-    let status = result["api_error_status"].as_u64();
     if result["stop_reason"].as_str() == Some("refusal") {
         return Trouble::Refusal;
     }
@@ -625,10 +577,7 @@ fn trouble_of_result(result: &Value, error: &str, ended: &ProgramEnd) -> Trouble
     if was_interrupted(result, ended) {
         return Trouble::Signal;
     }
-    status
-        .and_then(signs::trouble_of_http_status)
-        .or_else(|| signs::trouble_of_text(signs::first_chars(error, 8_000)))
-        .unwrap_or(Trouble::Logic)
+    signs::trouble_of_error(result["api_error_status"].as_u64(), error)
 }
 
 /// What it used, all in all and by model.

@@ -7,23 +7,22 @@ mod session_file;
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use piton_core::attempt::{Conversation, Usage};
+use piton_core::attempt::Usage;
 use piton_core::call::{AgentCall, CallKind};
-use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use self::session_file::{parse_usage, without_cached_input};
+use super::calls::exit_status;
 use super::known_program::{
     HookFormat, KnownProgram, LoginTrace, PriceList, ProgramHome, ProgramName, ProgramSetup,
     USUAL_HOOK_EVENTS,
 };
+use super::output_reader::EventReader;
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
-use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, McpServerCommand,
-    OutputEvent, RETURNED_CHARS_MAX, SERVER, SessionFiles, signs,
+    OutputEvent, SERVER, SessionFiles, signs,
 };
 use crate::agents::answer::ProgramEnd;
 use crate::failure::Failure;
@@ -136,15 +135,15 @@ impl Agent for Codex {
         Ok(LaunchCommand::new(&self.setup.table, PROGRAM.name, &args).with_trailing_args(last))
     }
 
-    fn output_reader(&self, before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
-        Some(Box::new(CodexReader {
-            heard: ReaderState::new(PROGRAM.called, &self.setup.zone),
+    fn output_reader(&self, before: Option<&Usage>) -> Option<AgentOutputReader> {
+        let state = ReaderState::new(PROGRAM.called, &self.setup.zone);
+        let events = CodexReader {
             before: before.cloned().unwrap_or_default(),
             total: None,
             turn: None,
             warned: None,
-            denied: 0,
-        }))
+        };
+        Some(AgentOutputReader::new(state, events))
     }
 
     fn can_use_tools(&self) -> bool {
@@ -191,64 +190,27 @@ enum CodexTurnEnd {
 /// Reads the lines of `--json`.
 #[derive(Debug)]
 struct CodexReader {
-    heard: ReaderState,
     before: Usage,
     total: Option<Usage>,
     turn: Option<CodexTurnEnd>,
     /// The last complaint: what it says while it tries again.
     warned: Option<String>,
-    denied: u32,
 }
 
 impl CodexReader {
-    fn handle_event(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
-        match event["type"].as_str().unwrap_or("") {
-            "thread.started" => self.heard.record_conversation(&event["thread_id"], seen),
-            "turn.started" | "item.updated" => {}
-            "item.started" => self.begin_item(&event["item"]),
-            "item.completed" => self.complete_item(&event["item"], seen),
-            "error" => {
-                self.warned = event["message"].as_str().map(str::to_owned);
-            }
-            "turn.completed" => {
-                if event["usage"].is_object() {
-                    let total = parse_usage(&event["usage"]);
-                    seen.push(OutputEvent::Used(without_cached_input(
-                        total.usage_since(&self.before),
-                    )));
-                    self.total = Some(total);
-                }
-                self.turn = Some(CodexTurnEnd::Completed);
-            }
-            "turn.failed" => {
-                let error = event["error"]["message"].as_str().unwrap_or("");
-                self.turn = Some(CodexTurnEnd::Failed(error.to_owned()));
-            }
-            _ => seen.push(OutputEvent::Unknown),
-        }
-    }
-
-    fn begin_item(&mut self, item: &Value) {
-        let (Some(id), Some(call)) = (item["id"].as_str(), calls_of_item(item).pop()) else {
-            return;
-        };
-        self.heard.calls.begin(id, call, self.heard.now);
-    }
-
-    fn complete_item(&mut self, item: &Value, seen: &mut Vec<OutputEvent>) {
+    fn complete_item(&mut self, item: &Value, state: &mut ReaderState) {
         match item["type"].as_str().unwrap_or("") {
             "agent_message" => {
                 let text = item["text"].as_str().unwrap_or("");
-                self.heard.words.push_lines(text);
                 self.warned = None;
-                seen.push(OutputEvent::Said(text.to_owned()));
+                state.record_words(text);
             }
             // A warning only: of a model that it does not know, of a setting.
             "error" | "reasoning" | "todo_list" | "plan" => {}
             _ => {
-                let now = self.heard.now;
-                self.denied += u32::from(was_refused(item));
-                let begun = self.heard.calls.end(item["id"].as_str().unwrap_or(""), now);
+                let now = state.now;
+                state.denied += u32::from(was_refused(item));
+                let begun = state.calls.end(item["id"].as_str().unwrap_or(""), now);
                 let ms = begun.and_then(|call| call.ms);
                 for call in calls_of_item(item) {
                     let call = AgentCall {
@@ -256,15 +218,19 @@ impl CodexReader {
                         at: Some(now),
                         ..call
                     };
-                    seen.push(OutputEvent::Called(call));
+                    state.seen.push(OutputEvent::Called(call));
                 }
                 if let Some(text) = item["aggregated_output"].as_str() {
-                    seen.push(OutputEvent::Returned(
-                        signs::first_chars(text, RETURNED_CHARS_MAX).to_owned(),
-                    ));
+                    state.record_output(text);
                 }
             }
         }
+    }
+}
+
+fn begin_item(item: &Value, state: &mut ReaderState) {
+    if let (Some(id), Some(call)) = (item["id"].as_str(), calls_of_item(item).pop()) {
+        state.calls.begin(id, call, state.now);
     }
 }
 
@@ -285,9 +251,7 @@ fn calls_of_item(item: &Value) -> Vec<AgentCall> {
     };
     match kind {
         "command_execution" => {
-            let exit = item["exit_code"]
-                .as_i64()
-                .and_then(|exit| exit.try_into().ok());
+            let exit = exit_status(&item["exit_code"]);
             vec![AgentCall {
                 exit,
                 failed: has_failed || exit.is_some_and(|exit| exit != 0),
@@ -320,67 +284,63 @@ fn calls_of_item(item: &Value) -> Vec<AgentCall> {
     }
 }
 
-impl AgentOutputReader for CodexReader {
-    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
-        let mut seen = Vec::new();
-        for part in self.heard.parse_line(line, now) {
-            match part {
-                JsonPart::Object(event) => self.handle_event(&event, &mut seen),
-                JsonPart::Broken => seen.push(OutputEvent::Unknown),
+impl EventReader for CodexReader {
+    fn handle_event(&mut self, event: Value, state: &mut ReaderState) {
+        match event["type"].as_str().unwrap_or("") {
+            "thread.started" => state.record_conversation(&event["thread_id"]),
+            "turn.started" | "item.updated" => {}
+            "item.started" => begin_item(&event["item"], state),
+            "item.completed" => self.complete_item(&event["item"], state),
+            "error" => {
+                self.warned = event["message"].as_str().map(str::to_owned);
             }
+            "turn.completed" => {
+                if event["usage"].is_object() {
+                    let total = parse_usage(&event["usage"]);
+                    state.seen.push(OutputEvent::Used(without_cached_input(
+                        total.usage_since(&self.before),
+                    )));
+                    self.total = Some(total);
+                }
+                self.turn = Some(CodexTurnEnd::Completed);
+            }
+            "turn.failed" => {
+                let error = event["error"]["message"].as_str().unwrap_or("");
+                self.turn = Some(CodexTurnEnd::Failed(error.to_owned()));
+            }
+            _ => state.seen.push(OutputEvent::Unknown),
         }
-        seen
-    }
-
-    fn open_call(&self) -> Option<&AgentCall> {
-        self.heard.calls.latest()
     }
 
     fn is_finished(&self) -> bool {
         self.turn.is_some()
     }
 
-    fn finish(self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
-        let Self {
-            mut heard,
-            before,
-            total,
-            turn,
-            warned,
-            denied,
-        } = *self;
-        let usage = total.as_ref().map(|total| total.usage_since(&before));
-        let has_total = total.is_some() && matches!(turn, Some(CodexTurnEnd::Completed));
-        let conversation = heard.conversation.take().map(|id| Conversation {
-            id,
-            // What an attempt that broke off used is not known; the next one
-            // counts from the last total that is.
-            total: total.or(Some(before)).filter(|total| !total.is_unknown()),
-            ..Conversation::default()
-        });
-        let said = match turn {
-            Some(CodexTurnEnd::Completed) => AgentResult {
-                trouble: (denied > 0).then_some(Trouble::Permission),
-                ..heard.into_success_result()
-            },
+    fn finish(self: Box<Self>, mut state: ReaderState, ended: &ProgramEnd) -> AgentResult {
+        let usage = self.total.as_ref();
+        let usage = usage.map(|total| total.usage_since(&self.before));
+        let has_total = self.total.is_some() && matches!(self.turn, Some(CodexTurnEnd::Completed));
+        let said = match self.turn {
+            Some(CodexTurnEnd::Completed) => state.into_success_result(),
             Some(CodexTurnEnd::Failed(error)) => {
-                let error = signs::first_chars(&error, 8_000);
-                let trouble = signs::trouble_of_text(error).unwrap_or(Trouble::Logic);
-                heard.into_failed_result(trouble, error)
+                let trouble = signs::trouble_of_error(None, &error);
+                state.into_failed_result(trouble, &error)
             }
             None => {
-                let known = warned.as_deref().and_then(signs::trouble_of_text);
-                let resets_at = warned.as_deref().and_then(|words| heard.reset_time(words));
-                heard.resets_at = heard.resets_at.or(resets_at);
-                heard.into_missing_result(ended, known)
+                let warned = self.warned.as_deref();
+                let known = warned.and_then(signs::trouble_of_text);
+                let resets_at = warned.and_then(|words| state.reset_time(words));
+                state.resets_at = state.resets_at.or(resets_at);
+                state.into_missing_result(ended, known)
             }
         };
         AgentResult {
-            conversation,
-            denied,
             has_total,
             usage: usage.map(without_cached_input).unwrap_or_default(),
             ..said
         }
+        // What an attempt that broke off used is not known; the next one counts
+        // from the last total that is.
+        .with_conversation_total(self.total.unwrap_or(self.before))
     }
 }

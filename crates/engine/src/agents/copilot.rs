@@ -3,20 +3,18 @@
 //! Its result says with which status it ends, and nothing of tokens; what went
 //! wrong stands in an event before it.
 
-use jiff::Timestamp;
-use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::{AgentCall, CallKind};
+use piton_core::attempt::Usage;
+use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
-use super::calls::call_of_tool;
+use super::calls::{call_of_tool, exit_status};
 use super::known_program::{KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup};
+use super::output_reader::EventReader;
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
-use super::stream::JsonPart;
 use super::{
-    Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,
-    RETURNED_CHARS_MAX, signs,
+    Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent, signs,
 };
 use crate::agents::answer::ProgramEnd;
 use crate::failure::Failure;
@@ -93,15 +91,9 @@ impl Agent for Copilot {
         Ok(LaunchCommand::new(table, PROGRAM.name, &args))
     }
 
-    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
-        Some(Box::new(CopilotReader {
-            heard: ReaderState::new(PROGRAM.called, &self.setup.zone),
-            status: None,
-            error: None,
-            refused: None,
-            was_aborted: false,
-            denied: 0,
-        }))
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<AgentOutputReader> {
+        let state = ReaderState::new(PROGRAM.called, &self.setup.zone);
+        Some(AgentOutputReader::new(state, CopilotReader::default()))
     }
 
     fn can_resume(&self) -> bool {
@@ -118,9 +110,8 @@ impl Agent for Copilot {
 }
 
 /// Reads `--output-format json`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct CopilotReader {
-    heard: ReaderState,
     /// The status of the result.
     status: Option<i64>,
     /// What went wrong for good.
@@ -128,28 +119,26 @@ struct CopilotReader {
     /// What the service says while requests are tried again.
     refused: Option<Trouble>,
     was_aborted: bool,
-    denied: u32,
 }
 
-impl CopilotReader {
-    fn handle_event(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+impl EventReader for CopilotReader {
+    fn handle_event(&mut self, event: Value, state: &mut ReaderState) {
         let data = &event["data"];
         match event["type"].as_str().unwrap_or("") {
             "assistant.message" => {
                 let text = data["content"].as_str().unwrap_or("");
                 if !text.is_empty() {
                     self.refused = None;
-                    self.heard.words.push_lines(text);
-                    seen.push(OutputEvent::Said(text.to_owned()));
+                    state.record_words(text);
                 }
             }
             "tool.execution_start" => {
                 let tool = data["toolName"].as_str().unwrap_or("");
                 let call = call_of_tool(&PROGRAM, tool, &data["arguments"], "");
                 let id = data["toolCallId"].as_str().unwrap_or("");
-                self.heard.calls.begin(id, call, self.event_time(event));
+                state.calls.begin(id, call, state.event_time(&event));
             }
-            "tool.execution_complete" => self.handle_call_end(event, seen),
+            "tool.execution_complete" => handle_call_end(&event, state),
             "model.call_failure" => {
                 let status = data["statusCode"].as_u64();
                 self.refused = status.and_then(signs::trouble_of_http_status);
@@ -158,91 +147,46 @@ impl CopilotReader {
             "abort" => self.was_aborted = true,
             "session.error" => self.error = Some(data.clone()),
             "result" => {
-                self.heard.record_conversation(&event["sessionId"], seen);
+                state.record_conversation(&event["sessionId"]);
                 self.status = event["exitCode"].as_i64();
             }
             // It has some forty types of events, each with its own data.
             _ if data.is_object() => {}
-            _ => seen.push(OutputEvent::Unknown),
+            _ => state.seen.push(OutputEvent::Unknown),
         }
-    }
-
-    fn handle_call_end(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
-        let data = &event["data"];
-        let id = data["toolCallId"].as_str().unwrap_or("");
-        let Some(mut call) = self.heard.calls.end(id, self.event_time(event)) else {
-            return;
-        };
-        let error = &data["error"];
-        let output = data["result"]["content"].as_str();
-        let output = output.or(error["message"].as_str()).unwrap_or("");
-        call.bytes = Some(output.len() as u64);
-        call.failed = data["success"].as_bool() != Some(true);
-        let exit = data["shellExecution"]["exitCode"].as_i64();
-        call.exit = exit.and_then(|exit| exit.try_into().ok());
-        self.denied += u32::from(error["code"].as_str() == Some("denied"));
-        seen.push(OutputEvent::Called(call));
-        seen.push(OutputEvent::Returned(
-            signs::first_chars(output, RETURNED_CHARS_MAX).to_owned(),
-        ));
-    }
-
-    fn event_time(&self, event: &Value) -> Timestamp {
-        let told = event["timestamp"].as_str().and_then(|at| at.parse().ok());
-        told.unwrap_or(self.heard.now)
-    }
-}
-
-impl AgentOutputReader for CopilotReader {
-    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
-        let mut seen = Vec::new();
-        for part in self.heard.parse_line(line, now) {
-            match part {
-                JsonPart::Object(event) => self.handle_event(&event, &mut seen),
-                JsonPart::Broken => seen.push(OutputEvent::Unknown),
-            }
-        }
-        seen
-    }
-
-    fn open_call(&self) -> Option<&AgentCall> {
-        self.heard.calls.latest()
     }
 
     fn is_finished(&self) -> bool {
         self.status.is_some()
     }
 
-    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
-        let conversation = self.heard.conversation.take();
-        let said = match (&self.error, self.status) {
+    fn finish(self: Box<Self>, state: ReaderState, ended: &ProgramEnd) -> AgentResult {
+        match (&self.error, self.status) {
             (Some(error), _) => {
                 let words = error["message"].as_str().unwrap_or("");
-                let words = signs::first_chars(words, 8_000);
-                let status = error["statusCode"].as_u64();
-                let trouble = status
-                    .and_then(signs::trouble_of_http_status)
-                    .or_else(|| signs::trouble_of_text(words))
-                    .unwrap_or(Trouble::Logic);
-                self.heard.into_failed_result(trouble, words)
+                let trouble = signs::trouble_of_error(error["statusCode"].as_u64(), words);
+                state.into_failed_result(trouble, words)
             }
-            (None, Some(0)) if !self.was_aborted => AgentResult {
-                trouble: (self.denied > 0).then_some(Trouble::Permission),
-                ..self.heard.into_success_result()
-            },
+            (None, Some(0)) if !self.was_aborted => state.into_success_result(),
             (None, Some(_) | None) => {
                 let aborted = self.was_aborted.then_some(Trouble::Signal);
-                self.heard
-                    .into_missing_result(ended, self.refused.or(aborted))
+                state.into_missing_result(ended, self.refused.or(aborted))
             }
-        };
-        AgentResult {
-            conversation: conversation.map(|id| Conversation {
-                id,
-                ..Conversation::default()
-            }),
-            denied: self.denied,
-            ..said
         }
     }
+}
+
+fn handle_call_end(event: &Value, state: &mut ReaderState) {
+    let data = &event["data"];
+    let id = data["toolCallId"].as_str().unwrap_or("");
+    let Some(mut call) = state.calls.end(id, state.event_time(event)) else {
+        return;
+    };
+    let error = &data["error"];
+    let output = data["result"]["content"].as_str();
+    let output = output.or(error["message"].as_str()).unwrap_or("");
+    call.failed = data["success"].as_bool() != Some(true);
+    call.exit = exit_status(&data["shellExecution"]["exitCode"]);
+    state.denied += u32::from(error["code"].as_str() == Some("denied"));
+    state.record_call(call, output);
 }

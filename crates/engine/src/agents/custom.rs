@@ -1,16 +1,16 @@
 //! A program of one's own, by a table of flags and JSON paths, without code.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use piton_core::attempt::{Conversation, Usage};
+use piton_core::attempt::Usage;
 use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
+use super::calls::exit_status;
 use super::known_program::ProgramName;
+use super::output_reader::EventReader;
 use super::reader_state::ReaderState;
 use super::settings::{AgentOutputFormat, AgentTable, OutputFieldsTable, PromptChannel};
-use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent, signs,
 };
@@ -89,18 +89,21 @@ impl Agent for Custom {
         Some(self.program.clone())
     }
 
-    fn output_reader(&self, before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
+    fn output_reader(&self, before: Option<&Usage>) -> Option<AgentOutputReader> {
         match self.table.output {
             AgentOutputFormat::Text => None,
-            AgentOutputFormat::Json | AgentOutputFormat::Jsonl => Some(Box::new(CustomReader {
-                heard: ReaderState::new(NAME, &self.zone),
-                read: self.table.read.clone(),
-                before: before.cloned().unwrap_or_default(),
-                total: Usage::default(),
-                model: None,
-                is_success: None,
-                error: None,
-            })),
+            AgentOutputFormat::Json | AgentOutputFormat::Jsonl => {
+                let state = ReaderState::new(NAME, &self.zone);
+                let events = CustomReader {
+                    read: self.table.read.clone(),
+                    before: before.cloned().unwrap_or_default(),
+                    total: Usage::default(),
+                    model: None,
+                    is_success: None,
+                    error: None,
+                };
+                Some(AgentOutputReader::new(state, events))
+            }
         }
     }
 
@@ -120,7 +123,6 @@ impl Agent for Custom {
 /// Reads JSON by the paths of a table.
 #[derive(Debug)]
 struct CustomReader {
-    heard: ReaderState,
     read: OutputFieldsTable,
     before: Usage,
     total: Usage,
@@ -147,58 +149,6 @@ fn value_at_path<'v>(value: &'v Value, path: Option<&String>) -> &'v Value {
 }
 
 impl CustomReader {
-    fn handle_event(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
-        let read = &self.read;
-        let mut is_known = false;
-        let mut text = |path: Option<&String>| {
-            let text = value_at_path(event, path)
-                .as_str()
-                .filter(|text| !text.is_empty());
-            is_known |= text.is_some();
-            text.map(str::to_owned)
-        };
-        let session = text(read.session.as_ref());
-        let words = text(read.words.as_ref());
-        let error = text(read.error.as_ref());
-        let model = text(read.model.as_ref());
-        let call = parse_call(read, &mut text);
-        let exit = value_at_path(event, read.tool_exit.as_ref()).as_i64();
-        if let Some(when) = &read.success_when {
-            let said = value_at_path(event, Some(&when.path));
-            if !said.is_null() {
-                is_known = true;
-                self.is_success = Some(*said == when.equals);
-            }
-        }
-        let used = parse_usage(read, event);
-        self.model = model.or(self.model.take());
-        self.error = error.or(self.error.take());
-        if let Some(session) = session {
-            self.heard
-                .record_conversation(&Value::String(session), seen);
-        }
-        if let Some(call) = call {
-            let exit = exit.and_then(|exit| exit.try_into().ok());
-            seen.push(OutputEvent::Called(AgentCall {
-                exit,
-                failed: exit.is_some_and(|exit| exit != 0),
-                at: Some(self.heard.now),
-                ..call
-            }));
-        }
-        if let Some(words) = words {
-            self.heard.words.push_lines(&words);
-            seen.push(OutputEvent::Said(words));
-        }
-        if !used.is_unknown() {
-            // Each line says what it is until then: the last number counts.
-            self.total = merge_usage(&self.total, &used);
-            seen.push(OutputEvent::Used(self.attempt_usage()));
-        } else if !is_known && seen.is_empty() {
-            seen.push(OutputEvent::Unknown);
-        }
-    }
-
     fn attempt_usage(&self) -> Usage {
         let usage = if self.read.cumulative {
             self.total.usage_since(&self.before)
@@ -256,50 +206,84 @@ fn merge_usage(before: &Usage, now: &Usage) -> Usage {
     }
 }
 
-impl AgentOutputReader for CustomReader {
-    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
-        let mut seen = Vec::new();
-        for part in self.heard.parse_line(line, now) {
-            match part {
-                JsonPart::Object(event) => self.handle_event(&event, &mut seen),
-                JsonPart::Broken => seen.push(OutputEvent::Unknown),
+impl EventReader for CustomReader {
+    fn handle_event(&mut self, event: Value, state: &mut ReaderState) {
+        let read = &self.read;
+        let mut is_known = false;
+        let mut text = |path: Option<&String>| {
+            let text = value_at_path(&event, path)
+                .as_str()
+                .filter(|text| !text.is_empty());
+            is_known |= text.is_some();
+            text.map(str::to_owned)
+        };
+        let session = text(read.session.as_ref());
+        let words = text(read.words.as_ref());
+        let error = text(read.error.as_ref());
+        let model = text(read.model.as_ref());
+        let call = parse_call(read, &mut text);
+        let exit = exit_status(value_at_path(&event, read.tool_exit.as_ref()));
+        if let Some(when) = &read.success_when {
+            let said = value_at_path(&event, Some(&when.path));
+            if !said.is_null() {
+                is_known = true;
+                self.is_success = Some(*said == when.equals);
             }
         }
-        seen
+        let used = parse_usage(read, &event);
+        self.model = model.or(self.model.take());
+        self.error = error.or(self.error.take());
+        if let Some(session) = session {
+            state.record_conversation(&Value::String(session));
+        }
+        if let Some(call) = call {
+            state.seen.push(OutputEvent::Called(AgentCall {
+                exit,
+                failed: exit.is_some_and(|exit| exit != 0),
+                at: Some(state.now),
+                ..call
+            }));
+        }
+        if let Some(words) = words {
+            state.record_words(&words);
+        }
+        if !used.is_unknown() {
+            // Each line says what it is until then: the last number counts.
+            self.total = merge_usage(&self.total, &used);
+            state.seen.push(OutputEvent::Used(self.attempt_usage()));
+        } else if !is_known && state.seen.is_empty() {
+            state.seen.push(OutputEvent::Unknown);
+        }
     }
 
     fn is_finished(&self) -> bool {
         self.is_success.is_some()
     }
 
-    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
+    fn finish(self: Box<Self>, state: ReaderState, ended: &ProgramEnd) -> AgentResult {
         let usage = self.attempt_usage();
         let total = self
             .read
             .cumulative
-            .then(|| merge_usage(&self.before, &self.total));
-        let conversation = self.heard.conversation.take();
+            .then(|| merge_usage(&self.before, &self.total))
+            .unwrap_or_default();
         let is_asked = self.read.success_when.is_some();
         let said = match (self.is_success, self.error) {
-            (Some(true), _) => self.heard.into_success_result(),
-            (None, None) if !is_asked && ended.code == Some(0) => self.heard.into_success_result(),
-            (Some(false), None) => self.heard.into_failed_result(Trouble::Logic, ""),
+            (Some(true), _) => state.into_success_result(),
+            (None, None) if !is_asked && ended.code == Some(0) => state.into_success_result(),
+            (Some(false), None) => state.into_failed_result(Trouble::Logic, ""),
             (_, Some(error)) => {
                 // It is unknown whose words these are: a run is not stopped for them.
-                let trouble = match signs::trouble_of_text(signs::first_chars(&error, 8_000)) {
+                let words = signs::first_chars(&error, signs::ERROR_CHARS);
+                let trouble = match signs::trouble_of_text(words) {
                     Some(known @ (Trouble::Network | Trouble::RateLimit)) => known,
                     Some(_) | None => Trouble::Logic,
                 };
-                self.heard.into_failed_result(trouble, &error)
+                state.into_failed_result(trouble, &error)
             }
-            (None, None) => self.heard.into_missing_result(ended, None),
+            (None, None) => state.into_missing_result(ended, None),
         };
         AgentResult {
-            conversation: conversation.map(|id| Conversation {
-                id,
-                total: total.filter(|total| !total.is_unknown()),
-                ..Conversation::default()
-            }),
             models: self
                 .model
                 .filter(|_| !usage.is_unknown())
@@ -309,5 +293,6 @@ impl AgentOutputReader for CustomReader {
             usage,
             ..said
         }
+        .with_conversation_total(total)
     }
 }

@@ -6,9 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::{AgentCall, CallKind};
+use piton_core::attempt::Usage;
+use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
@@ -17,12 +16,12 @@ use super::known_program::{
     HookEventKind, HookFormat, KnownProgram, LoginTrace, PriceList, ProgramHome, ProgramName,
     ProgramSetup,
 };
+use super::output_reader::EventReader;
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
-use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,
-    ProgramVerdict, RETURNED_CHARS_MAX, TokenCounting, signs,
+    TokenCounting, signs,
 };
 use crate::agents::answer::ProgramEnd;
 use crate::failure::Failure;
@@ -159,14 +158,9 @@ impl Agent for Gemini {
         Ok(LaunchCommand::new(&self.setup.table, PROGRAM.name, &args))
     }
 
-    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
-        Some(Box::new(GeminiReader {
-            heard: ReaderState::new(PROGRAM.called, &self.setup.zone),
-            saying: String::new(),
-            result: None,
-            warned: None,
-            denied: 0,
-        }))
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<AgentOutputReader> {
+        let state = ReaderState::new(PROGRAM.called, &self.setup.zone);
+        Some(AgentOutputReader::new(state, GeminiReader::default()))
     }
 
     fn can_resume(&self) -> bool {
@@ -179,53 +173,22 @@ impl Agent for Gemini {
 }
 
 /// Reads `stream-json`, and `json` as well.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct GeminiReader {
-    heard: ReaderState,
     /// The message that comes word by word.
     saying: String,
     result: Option<Value>,
     warned: Option<String>,
-    denied: u32,
 }
 
 impl GeminiReader {
-    fn handle_event(&mut self, event: Value, seen: &mut Vec<OutputEvent>) {
-        self.heard.record_conversation(&event["session_id"], seen);
-        let kind = event["type"].as_str().unwrap_or("").to_owned();
-        if kind != "message" {
-            self.end_message(seen);
-        }
-        match kind.as_str() {
-            "init" => {}
-            "message" => self.handle_message(&event, seen),
-            "tool_use" => {
-                let tool = event["tool_name"].as_str().unwrap_or("");
-                let call = call_of_tool(&PROGRAM, tool, &event["parameters"], "");
-                let id = event["tool_id"].as_str().unwrap_or("");
-                self.heard.calls.begin(id, call, self.event_time(&event));
-            }
-            "tool_result" => self.handle_tool_result(&event, seen),
-            "error" => {
-                self.warned = event["message"].as_str().map(str::to_owned);
-            }
-            "result" => self.store_result(event, seen),
-            "" if event["response"].is_string() || event["error"].is_object() => {
-                emit_counted_calls(&event["stats"]["tools"]["byName"], seen);
-                self.store_result(event, seen);
-            }
-            _ => seen.push(OutputEvent::Unknown),
-        }
-    }
-
-    fn handle_tool_result(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+    fn handle_tool_result(&mut self, event: &Value, state: &mut ReaderState) {
         let id = event["tool_id"].as_str().unwrap_or("");
-        let Some(mut call) = self.heard.calls.end(id, self.event_time(event)) else {
+        let Some(mut call) = state.calls.end(id, state.event_time(event)) else {
             return;
         };
         let output = event["output"].as_str().unwrap_or("");
         call.failed = event["status"].as_str() != Some("success");
-        call.bytes = Some(output.len() as u64);
         if call.kind == CallKind::Shell && !call.failed {
             call.exit = parse_exit_status(output);
         }
@@ -236,99 +199,94 @@ impl GeminiReader {
             Some(kind) => kind == "policy_violation",
             None => false,
         };
-        self.denied += u32::from(was_refused);
-        seen.push(OutputEvent::Called(call));
-        seen.push(OutputEvent::Returned(
-            signs::first_chars(output, RETURNED_CHARS_MAX).to_owned(),
-        ));
+        state.denied += u32::from(was_refused);
+        state.record_call(call, output);
     }
 
-    fn store_result(&mut self, event: Value, seen: &mut Vec<OutputEvent>) {
+    fn store_result(&mut self, event: Value, state: &mut ReaderState) {
         if event["stats"].is_object() {
-            seen.push(OutputEvent::Used(total_usage(&event["stats"]).0));
+            state
+                .seen
+                .push(OutputEvent::Used(total_usage(&event["stats"]).0));
         }
         self.result = Some(event);
     }
 
-    fn handle_message(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+    fn handle_message(&mut self, event: &Value, state: &mut ReaderState) {
         if event["role"].as_str() != Some("assistant") {
             return;
         }
         let is_part = event["delta"].as_bool() == Some(true);
         if !is_part {
-            self.end_message(seen);
+            self.end_message(state);
         }
         self.saying
             .push_str(event["content"].as_str().unwrap_or(""));
         // A message of more than a megabyte is cut into pieces.
         if !is_part || self.saying.len() > 1 << 20 {
-            self.end_message(seen);
+            self.end_message(state);
         }
     }
 
     /// The message is over.
-    fn end_message(&mut self, seen: &mut Vec<OutputEvent>) {
+    fn end_message(&mut self, state: &mut ReaderState) {
         let text = std::mem::take(&mut self.saying);
         if !text.is_empty() {
-            self.heard.words.push_lines(&text);
-            seen.push(OutputEvent::Said(text));
+            state.record_words(&text);
         }
-    }
-
-    fn event_time(&self, event: &Value) -> Timestamp {
-        let told = event["timestamp"].as_str().and_then(|at| at.parse().ok());
-        told.unwrap_or(self.heard.now)
     }
 }
 
-impl AgentOutputReader for GeminiReader {
-    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
-        let mut seen = Vec::new();
-        for part in self.heard.parse_line(line, now) {
-            match part {
-                JsonPart::Object(event) => self.handle_event(event, &mut seen),
-                JsonPart::Broken => seen.push(OutputEvent::Unknown),
-            }
+impl EventReader for GeminiReader {
+    fn handle_event(&mut self, event: Value, state: &mut ReaderState) {
+        state.record_conversation(&event["session_id"]);
+        let kind = event["type"].as_str().unwrap_or("").to_owned();
+        if kind != "message" {
+            self.end_message(state);
         }
-        seen
-    }
-
-    fn open_call(&self) -> Option<&AgentCall> {
-        self.heard.calls.latest()
+        match kind.as_str() {
+            "init" => {}
+            "message" => self.handle_message(&event, state),
+            "tool_use" => {
+                let tool = event["tool_name"].as_str().unwrap_or("");
+                let call = call_of_tool(&PROGRAM, tool, &event["parameters"], "");
+                let id = event["tool_id"].as_str().unwrap_or("");
+                state.calls.begin(id, call, state.event_time(&event));
+            }
+            "tool_result" => self.handle_tool_result(&event, state),
+            "error" => {
+                self.warned = event["message"].as_str().map(str::to_owned);
+            }
+            "result" => self.store_result(event, state),
+            "" if event["response"].is_string() || event["error"].is_object() => {
+                emit_counted_calls(&event["stats"]["tools"]["byName"], state);
+                self.store_result(event, state);
+            }
+            _ => state.seen.push(OutputEvent::Unknown),
+        }
     }
 
     fn is_finished(&self) -> bool {
         self.result.is_some()
     }
 
-    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
-        self.end_message(&mut Vec::new());
-        let conversation = self.heard.conversation.take();
+    fn finish(mut self: Box<Self>, mut state: ReaderState, ended: &ProgramEnd) -> AgentResult {
+        self.end_message(&mut state);
         let by_status = ended.code.and_then(trouble_of_exit_status);
-        let denied = self.denied;
-        let mut said = match self.result {
+        let said = match self.result {
             Some(result) => {
                 let warned = self.warned.unwrap_or_default();
-                build_result(self.heard, &result, by_status, &warned)
+                build_result(state, &result, by_status, &warned)
             }
             None => {
                 let warned = self.warned.as_deref().and_then(signs::trouble_of_text);
                 // SIGTERM and SIGINT end it with 0, without a word.
-                let quiet =
-                    (ended.code == Some(0) && conversation.is_some()).then_some(Trouble::Signal);
-                self.heard
-                    .into_missing_result(ended, by_status.or(warned).or(quiet))
+                let is_quiet = ended.code == Some(0) && state.conversation.is_some();
+                let quiet = is_quiet.then_some(Trouble::Signal);
+                state.into_missing_result(ended, by_status.or(warned).or(quiet))
             }
         };
-        if said.verdict == ProgramVerdict::Succeeded && denied > 0 {
-            said.trouble = Some(Trouble::Permission);
-        }
         AgentResult {
-            denied,
-            conversation: conversation.map(|id| Conversation {
-                id,
-                ..Conversation::default()
-            }),
             counting: TokenCounting {
                 reasoning_is_apart: true,
             },
@@ -338,7 +296,7 @@ impl AgentOutputReader for GeminiReader {
 }
 
 fn build_result(
-    mut heard: ReaderState,
+    mut state: ReaderState,
     result: &Value,
     by_status: Option<Trouble>,
     warned: &str,
@@ -351,27 +309,20 @@ fn build_result(
     };
     let said = if warned.starts_with(LOOP) {
         // It gave up, and calls that a success.
-        heard.into_failed_result(
+        state.into_failed_result(
             Trouble::Stuck,
             "Gemini CLI saw that the model went in circles, and stopped",
         )
     } else if has_succeeded && !result["error"].is_object() {
-        heard.words.push_lines(response.unwrap_or(""));
-        heard.into_success_result()
+        state.words.push_lines(response.unwrap_or(""));
+        state.into_success_result()
     } else {
         let error = &result["error"];
         // A stream that broke is told before, and not in the result.
         let words = error["message"].as_str().unwrap_or(warned);
-        let words = signs::first_chars(words, 8_000);
-        let trouble = by_status
-            .or_else(|| {
-                error["code"]
-                    .as_u64()
-                    .and_then(signs::trouble_of_http_status)
-            })
-            .or_else(|| signs::trouble_of_text(words))
-            .unwrap_or(Trouble::Logic);
-        heard.into_failed_result(trouble, words)
+        let by_words = || signs::trouble_of_error(error["code"].as_u64(), words);
+        let trouble = by_status.unwrap_or_else(by_words);
+        state.into_failed_result(trouble, words)
     };
     AgentResult {
         usage,
@@ -381,14 +332,14 @@ fn build_result(
 }
 
 /// The calls of a run of which only their number is told: `json`.
-fn emit_counted_calls(tools: &Value, seen: &mut Vec<OutputEvent>) {
+fn emit_counted_calls(tools: &Value, state: &mut ReaderState) {
     for (tool, told) in tools.as_object().into_iter().flatten() {
         let failed = told["fail"].as_u64().unwrap_or(0);
         let all = told["count"].as_u64().unwrap_or(0).min(COUNTED_MAX);
         for number in 0..all {
             let mut call = call_of_tool(&PROGRAM, tool, &Value::Null, "");
             call.failed = number < failed;
-            seen.push(OutputEvent::Called(call));
+            state.seen.push(OutputEvent::Called(call));
         }
     }
 }

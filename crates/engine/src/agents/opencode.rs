@@ -5,19 +5,19 @@
 //! dollars are told by step.
 
 use jiff::Timestamp;
-use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::{AgentCall, CallKind};
+use piton_core::attempt::Usage;
+use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
-use super::calls::call_of_tool;
+use super::calls::{call_of_tool, exit_status};
 use super::known_program::{KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup};
+use super::output_reader::EventReader;
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
-use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,
-    RETURNED_CHARS_MAX, TokenCounting, signs,
+    TokenCounting, signs,
 };
 use crate::agents::answer::ProgramEnd;
 use crate::failure::Failure;
@@ -100,14 +100,9 @@ impl Agent for Opencode {
         Ok(launch)
     }
 
-    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
-        Some(Box::new(OpencodeReader {
-            heard: ReaderState::new(PROGRAM.called, &self.setup.zone),
-            used: Usage::default(),
-            end: None,
-            error: None,
-            denied: 0,
-        }))
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<AgentOutputReader> {
+        let state = ReaderState::new(PROGRAM.called, &self.setup.zone);
+        Some(AgentOutputReader::new(state, OpencodeReader::default()))
     }
 
     fn can_resume(&self) -> bool {
@@ -120,120 +115,85 @@ impl Agent for Opencode {
 }
 
 /// Reads `--format json`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct OpencodeReader {
-    heard: ReaderState,
     /// What the steps used until now.
     used: Usage,
     /// Why the last step ended, where no other one began.
     end: Option<String>,
     /// The last error that it printed.
     error: Option<Value>,
-    denied: u32,
 }
 
-impl OpencodeReader {
-    fn handle_event(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
-        self.heard.record_conversation(&event["sessionID"], seen);
+impl EventReader for OpencodeReader {
+    fn handle_event(&mut self, event: Value, state: &mut ReaderState) {
+        state.record_conversation(&event["sessionID"]);
         let part = &event["part"];
         match event["type"].as_str().unwrap_or("") {
             "step_start" => self.end = None,
             "text" => {
                 let text = part["text"].as_str().unwrap_or("");
-                self.heard.words.push_lines(text);
-                seen.push(OutputEvent::Said(text.to_owned()));
+                state.record_words(text);
             }
             "reasoning" => {}
-            "tool_use" => self.handle_tool(part, seen),
+            "tool_use" => handle_tool(part, state),
             "step_finish" => {
                 self.used = self.used.plus(&parse_usage(part));
-                seen.push(OutputEvent::Used(self.used.clone()));
+                state.seen.push(OutputEvent::Used(self.used.clone()));
                 self.end = part["reason"].as_str().map(str::to_owned);
             }
             "error" => self.error = Some(event["error"].clone()),
-            _ => seen.push(OutputEvent::Unknown),
+            _ => state.seen.push(OutputEvent::Unknown),
         }
-    }
-
-    /// A call that is over: it prints none that begins.
-    fn handle_tool(&mut self, part: &Value, seen: &mut Vec<OutputEvent>) {
-        let state = &part["state"];
-        let tool = part["tool"].as_str().unwrap_or("");
-        let mut call = call_of_tool(&PROGRAM, tool, &state["input"], "");
-        let error = state["error"].as_str();
-        let output = state["output"].as_str().or(error).unwrap_or("");
-        call.failed = state["status"].as_str() != Some("completed");
-        call.bytes = Some(output.len() as u64);
-        if call.kind == CallKind::Shell {
-            let exit = state["metadata"]["exit"].as_i64();
-            call.exit = exit.and_then(|exit| exit.try_into().ok());
-        }
-        let time = |key: &str| state["time"][key].as_i64();
-        if let (Some(start), Some(end)) = (time("start"), time("end")) {
-            call.ms = u64::try_from(end.saturating_sub(start)).ok();
-            call.at = Timestamp::from_millisecond(end).ok();
-        }
-        let is_denial = |text: &str| DENIALS.iter().any(|begin| text.starts_with(begin));
-        self.denied += u32::from(error.is_some_and(is_denial));
-        seen.push(OutputEvent::Called(call));
-        seen.push(OutputEvent::Returned(
-            signs::first_chars(output, RETURNED_CHARS_MAX).to_owned(),
-        ));
-    }
-}
-
-impl AgentOutputReader for OpencodeReader {
-    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
-        let mut seen = Vec::new();
-        for part in self.heard.parse_line(line, now) {
-            match part {
-                JsonPart::Object(event) => self.handle_event(&event, &mut seen),
-                JsonPart::Broken => seen.push(OutputEvent::Unknown),
-            }
-        }
-        seen
-    }
-
-    fn open_call(&self) -> Option<&AgentCall> {
-        self.heard.calls.latest()
     }
 
     fn is_finished(&self) -> bool {
         self.error.is_some() || self.end.as_deref().is_some_and(|end| end != "tool-calls")
     }
 
-    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
-        let conversation = self.heard.conversation.take();
+    fn finish(self: Box<Self>, state: ReaderState, ended: &ProgramEnd) -> AgentResult {
         let said = match (&self.error, self.end.as_deref()) {
             (Some(error), _) => {
                 let name = error["name"].as_str().unwrap_or("");
                 let words = error["data"]["message"].as_str().unwrap_or(name);
-                let words = signs::first_chars(words, 8_000);
                 let trouble = trouble_of_error(name, error, words);
-                self.heard.into_failed_result(trouble, words)
+                state.into_failed_result(trouble, words)
             }
-            (None, Some("stop")) => AgentResult {
-                trouble: (self.denied > 0).then_some(Trouble::Permission),
-                ..self.heard.into_success_result()
-            },
-            (None, Some("length")) => self
-                .heard
-                .into_failed_result(Trouble::Logic, "the answer was cut off by its length"),
-            (None, Some(_) | None) => self.heard.into_missing_result(ended, None),
+            (None, Some("stop")) => state.into_success_result(),
+            (None, Some("length")) => {
+                state.into_failed_result(Trouble::Logic, "the answer was cut off by its length")
+            }
+            (None, Some(_) | None) => state.into_missing_result(ended, None),
         };
         AgentResult {
-            conversation: conversation.map(|id| Conversation {
-                id,
-                ..Conversation::default()
-            }),
             usage: self.used,
-            denied: self.denied,
             counting: TokenCounting {
                 reasoning_is_apart: true,
             },
             ..said
         }
     }
+}
+
+/// A call that is over: it prints none that begins.
+fn handle_tool(part: &Value, state: &mut ReaderState) {
+    let ended = &part["state"];
+    let tool = part["tool"].as_str().unwrap_or("");
+    let mut call = call_of_tool(&PROGRAM, tool, &ended["input"], "");
+    let error = ended["error"].as_str();
+    let output = ended["output"].as_str().or(error).unwrap_or("");
+    call.failed = ended["status"].as_str() != Some("completed");
+    if call.kind == CallKind::Shell {
+        call.exit = exit_status(&ended["metadata"]["exit"]);
+    }
+    let time = |key: &str| ended["time"][key].as_i64();
+    if let (Some(start), Some(end)) = (time("start"), time("end")) {
+        call.ms = u64::try_from(end.saturating_sub(start)).ok();
+        call.at = Timestamp::from_millisecond(end).ok();
+    }
+    let is_denial = |text: &str| DENIALS.iter().any(|begin| text.starts_with(begin));
+    state.denied += u32::from(error.is_some_and(is_denial));
+    state.record_call(call, output);
 }
 
 /// What an error tells: its name, its status of HTTP, or its words.
@@ -245,11 +205,7 @@ fn trouble_of_error(name: &str, error: &Value, words: &str) -> Trouble {
         "MessageAbortedError" => return Trouble::Signal,
         _ => {}
     }
-    let status = error["data"]["statusCode"].as_u64();
-    status
-        .and_then(signs::trouble_of_http_status)
-        .or_else(|| signs::trouble_of_text(words))
-        .unwrap_or(Trouble::Logic)
+    signs::trouble_of_error(error["data"]["statusCode"].as_u64(), words)
 }
 
 /// What a step used. It reckons 0 dollars for a model without a price, which is

@@ -5,20 +5,18 @@
 //! its numbers are the total of the conversation. An attempt used that total
 //! less what it was before. It says nothing of dollars.
 
-use jiff::Timestamp;
-use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::{AgentCall, CallKind};
+use piton_core::attempt::Usage;
+use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use super::calls::call_of_tool;
 use super::known_program::{KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup};
+use super::output_reader::EventReader;
 use super::reader_state::ReaderState;
 use super::settings::Permissions;
-use super::stream::JsonPart;
 use super::{
-    Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,
-    ProgramVerdict, RETURNED_CHARS_MAX, signs,
+    Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent, signs,
 };
 use crate::agents::answer::ProgramEnd;
 use crate::failure::Failure;
@@ -109,14 +107,15 @@ impl Agent for Qwen {
         Ok(LaunchCommand::new(table, PROGRAM.name, &args))
     }
 
-    fn output_reader(&self, before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
-        Some(Box::new(QwenReader {
-            heard: ReaderState::new(PROGRAM.called, &self.setup.zone),
+    fn output_reader(&self, before: Option<&Usage>) -> Option<AgentOutputReader> {
+        let state = ReaderState::new(PROGRAM.called, &self.setup.zone);
+        let events = QwenReader {
             cwd: String::new(),
             before: before.cloned().unwrap_or_default(),
             used: Usage::default(),
             result: None,
-        }))
+        };
+        Some(AgentOutputReader::new(state, events))
     }
 
     fn can_resume(&self) -> bool {
@@ -131,7 +130,6 @@ impl Agent for Qwen {
 /// Reads `stream-json`.
 #[derive(Debug)]
 struct QwenReader {
-    heard: ReaderState,
     cwd: String,
     /// What the conversation used before this attempt.
     before: Usage,
@@ -141,32 +139,13 @@ struct QwenReader {
 }
 
 impl QwenReader {
-    fn handle_event(&mut self, event: Value, seen: &mut Vec<OutputEvent>) {
-        self.heard.record_conversation(&event["session_id"], seen);
-        match event["type"].as_str().unwrap_or("") {
-            "system" => {
-                if let Some(cwd) = event["cwd"].as_str() {
-                    cwd.clone_into(&mut self.cwd);
-                }
-            }
-            "assistant" => self.handle_assistant(&event, seen),
-            "user" => self.handle_user(&event, seen),
-            "result" => {
-                let total = parse_usage(&event["usage"]);
-                seen.push(OutputEvent::Used(total.usage_since(&self.before)));
-                self.result = Some(event);
-            }
-            _ => seen.push(OutputEvent::Unknown),
-        }
-    }
-
-    fn handle_assistant(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+    fn handle_assistant(&mut self, event: &Value, state: &mut ReaderState) {
         let message = &event["message"];
         let usage = parse_usage(&message["usage"]);
         // Of an answer of several lines only the last one has numbers.
         if usage.budget_tokens().is_some_and(|tokens| tokens > 0) {
             self.used = self.used.plus(&usage);
-            seen.push(OutputEvent::Used(self.used.clone()));
+            state.seen.push(OutputEvent::Used(self.used.clone()));
         }
         // What a sub-agent says is not what this agent says.
         let is_own = event["parent_tool_use_id"].is_null();
@@ -175,76 +154,75 @@ impl QwenReader {
                 Some("text") if is_own => {
                     let text = block["text"].as_str().unwrap_or("");
                     if service_error(text).is_none() {
-                        self.heard.words.push_lines(text);
-                        seen.push(OutputEvent::Said(text.to_owned()));
+                        state.record_words(text);
                     }
                 }
                 Some("tool_use") => {
                     let tool = block["name"].as_str().unwrap_or("");
                     let call = call_of_tool(&PROGRAM, tool, &block["input"], &self.cwd);
                     let id = block["id"].as_str().unwrap_or("");
-                    self.heard.calls.begin(id, call, self.heard.now);
+                    state.calls.begin(id, call, state.now);
                 }
                 Some(_) | None => {}
             }
         }
     }
 
-    fn handle_user(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
+    fn handle_user(&mut self, event: &Value, state: &mut ReaderState) {
         for block in event["message"]["content"].as_array().into_iter().flatten() {
             let id = block["tool_use_id"].as_str().unwrap_or("");
-            let Some(mut call) = self.heard.calls.end(id, self.heard.now) else {
+            let Some(mut call) = state.calls.end(id, state.now) else {
                 continue;
             };
             let output = block["content"].as_str().unwrap_or("");
-            call.bytes = Some(output.len() as u64);
             call.failed = block["is_error"].as_bool() == Some(true);
             if call.kind == CallKind::Shell {
                 call.exit = parse_exit_status(output);
             }
-            seen.push(OutputEvent::Called(call));
-            seen.push(OutputEvent::Returned(
-                signs::first_chars(output, RETURNED_CHARS_MAX).to_owned(),
-            ));
+            state.record_call(call, output);
         }
     }
 }
 
-impl AgentOutputReader for QwenReader {
-    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
-        let mut seen = Vec::new();
-        for part in self.heard.parse_line(line, now) {
-            match part {
-                JsonPart::Object(event) => self.handle_event(event, &mut seen),
-                JsonPart::Broken => seen.push(OutputEvent::Unknown),
+impl EventReader for QwenReader {
+    fn handle_event(&mut self, event: Value, state: &mut ReaderState) {
+        state.record_conversation(&event["session_id"]);
+        match event["type"].as_str().unwrap_or("") {
+            "system" => {
+                if let Some(cwd) = event["cwd"].as_str() {
+                    cwd.clone_into(&mut self.cwd);
+                }
             }
+            "assistant" => self.handle_assistant(&event, state),
+            "user" => self.handle_user(&event, state),
+            "result" => {
+                let total = parse_usage(&event["usage"]);
+                state
+                    .seen
+                    .push(OutputEvent::Used(total.usage_since(&self.before)));
+                self.result = Some(event);
+            }
+            _ => state.seen.push(OutputEvent::Unknown),
         }
-        seen
-    }
-
-    fn open_call(&self) -> Option<&AgentCall> {
-        self.heard.calls.latest()
     }
 
     fn is_finished(&self) -> bool {
         self.result.is_some()
     }
 
-    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
-        let conversation = self.heard.conversation.take();
+    fn finish(self: Box<Self>, mut state: ReaderState, ended: &ProgramEnd) -> AgentResult {
         let Some(result) = self.result else {
             let turns = (ended.code == Some(TURNS_USED_UP)).then_some(Trouble::Limit);
             let total = self.before.plus(&self.used);
             return AgentResult {
-                conversation: conversation.map(|id| with_total(id, total)),
                 usage: self.used,
-                ..self.heard.into_missing_result(ended, turns)
-            };
+                ..state.into_missing_result(ended, turns)
+            }
+            .with_conversation_total(total);
         };
         let total = parse_usage(&result["usage"]);
-        let usage = total.usage_since(&self.before);
         let denials = result["permission_denials"].as_array().map_or(0, Vec::len);
-        let denied = u32::try_from(denials).unwrap_or(u32::MAX);
+        state.denied = u32::try_from(denials).unwrap_or(u32::MAX);
         let text = result["result"].as_str().unwrap_or("");
         let has_succeeded = result["is_error"].as_bool() == Some(false)
             && result["subtype"].as_str() == Some("success");
@@ -253,31 +231,16 @@ impl AgentOutputReader for QwenReader {
             None if has_succeeded => None,
             None => Some(result["error"]["message"].as_str().unwrap_or(text)),
         };
-        let mut said = match error {
-            Some(error) => {
-                let trouble = trouble_of_error(error);
-                self.heard.into_failed_result(trouble, error)
-            }
-            None => self.heard.into_success_result(),
+        let said = match error {
+            Some(error) => state.into_failed_result(trouble_of_error(error), error),
+            None => state.into_success_result(),
         };
-        if said.verdict == ProgramVerdict::Succeeded && denied > 0 {
-            said.trouble = Some(Trouble::Permission);
-        }
         AgentResult {
-            conversation: conversation.map(|id| with_total(id, total)),
             has_total: true,
-            usage,
-            denied,
+            usage: total.usage_since(&self.before),
             ..said
         }
-    }
-}
-
-fn with_total(id: String, total: Usage) -> Conversation {
-    Conversation {
-        id,
-        total: Some(total).filter(|total| !total.is_unknown()),
-        ..Conversation::default()
+        .with_conversation_total(total)
     }
 }
 

@@ -2,20 +2,21 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use piton_core::attempt::Conversation;
+use piton_core::call::AgentCall;
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use super::calls::OpenCalls;
 use super::known_program::ProgramName;
+use super::signs::ERROR_CHARS;
 use super::stream::{JsonPart, JsonStream};
 use super::tail::TextTail;
-use super::{AgentResult, OutputEvent, ProgramVerdict, reset, signs};
+use super::{AgentResult, OutputEvent, ProgramVerdict, RETURNED_CHARS_MAX, reset, signs};
 use crate::agents::answer::{ProgramEnd, describe_end};
 
 /// So much of an agent's words is kept, in bytes: their end.
 const WORDS_BYTES: usize = 4 << 20;
-/// So much of an error is looked at, in characters.
-const ERROR_CHARS: usize = 8_000;
 
 /// What was heard of a program until now.
 #[derive(Debug)]
@@ -27,6 +28,10 @@ pub(super) struct ReaderState {
     /// The conversation, once it is known.
     pub(super) conversation: Option<String>,
     pub(super) resets_at: Option<Timestamp>,
+    /// How many calls were not permitted.
+    pub(super) denied: u32,
+    /// What the line that is being read shows.
+    pub(super) seen: Vec<OutputEvent>,
     /// When the last line came.
     pub(super) now: Timestamp,
     stream: JsonStream,
@@ -41,6 +46,8 @@ impl ReaderState {
             calls: OpenCalls::default(),
             conversation: None,
             resets_at: None,
+            denied: 0,
+            seen: Vec::new(),
             now: Timestamp::UNIX_EPOCH,
             stream: JsonStream::new(),
         }
@@ -52,14 +59,41 @@ impl ReaderState {
     }
 
     /// Takes the id of the conversation in, where it is new.
-    pub(super) fn record_conversation(&mut self, id: &Value, seen: &mut Vec<OutputEvent>) {
+    pub(super) fn record_conversation(&mut self, id: &Value) {
         let Some(id) = id.as_str().filter(|id| !id.is_empty()) else {
             return;
         };
         if self.conversation.as_deref() != Some(id) {
             self.conversation = Some(id.to_owned());
-            seen.push(OutputEvent::Conversation(id.to_owned()));
+            self.seen.push(OutputEvent::Conversation(id.to_owned()));
         }
+    }
+
+    /// Takes words of the agent in.
+    pub(super) fn record_words(&mut self, text: &str) {
+        self.words.push_lines(text);
+        self.seen.push(OutputEvent::Said(text.to_owned()));
+    }
+
+    /// Takes a call in that is over, with all that it gave.
+    pub(super) fn record_call(&mut self, call: AgentCall, output: &str) {
+        self.seen.push(OutputEvent::Called(AgentCall {
+            bytes: Some(output.len() as u64),
+            ..call
+        }));
+        self.record_output(output);
+    }
+
+    /// Takes in what the call before gave.
+    pub(super) fn record_output(&mut self, output: &str) {
+        let begin = signs::first_chars(output, RETURNED_CHARS_MAX);
+        self.seen.push(OutputEvent::Returned(begin.to_owned()));
+    }
+
+    /// When an event happened, by its `timestamp`, else when its line came.
+    pub(super) fn event_time(&self, event: &Value) -> Timestamp {
+        let told = event["timestamp"].as_str().and_then(|at| at.parse().ok());
+        told.unwrap_or(self.now)
     }
 
     /// When the service serves again, by these words.
@@ -107,6 +141,8 @@ impl ReaderState {
             }),
             trouble,
             resets_at,
+            conversation: self.conversation.map(into_conversation),
+            denied: self.denied,
             ..AgentResult::default()
         }
     }
@@ -134,6 +170,8 @@ impl ReaderState {
             )),
             trouble: Some(trouble),
             resets_at,
+            conversation: self.conversation.map(into_conversation),
+            denied: self.denied,
             ..AgentResult::default()
         }
     }
@@ -143,8 +181,18 @@ impl ReaderState {
         AgentResult {
             verdict: ProgramVerdict::Succeeded,
             words: self.words.into_string(),
+            trouble: (self.denied > 0).then_some(Trouble::Permission),
+            conversation: self.conversation.map(into_conversation),
+            denied: self.denied,
             ..AgentResult::default()
         }
+    }
+}
+
+fn into_conversation(id: String) -> Conversation {
+    Conversation {
+        id,
+        ..Conversation::default()
     }
 }
 

@@ -30,7 +30,7 @@ impl Agent for Shell {
         })
     }
 
-    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<AgentOutputReader> {
         None
     }
 }

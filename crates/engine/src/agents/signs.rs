@@ -140,6 +140,9 @@ const SIGNS: &[(Trouble, &[&str])] = &[
     ),
 ];
 
+/// So much of an error is looked at, in characters.
+pub(super) const ERROR_CHARS: usize = 8_000;
+
 /// What stands right before the number of a status.
 const BEFORE_STATUS: &[&str] = &["status", "code", "api error", "rejected", "http", "error"];
 
@@ -177,6 +180,14 @@ pub(super) fn trouble_of_http_status(status: u64) -> Option<Trouble> {
         408 | 500..=599 => Some(Trouble::Network),
         _ => None,
     }
+}
+
+/// What an error tells that ended the work: its status of HTTP, else its words.
+pub(super) fn trouble_of_error(status: Option<u64>, words: &str) -> Trouble {
+    status
+        .and_then(trouble_of_http_status)
+        .or_else(|| trouble_of_text(first_chars(words, ERROR_CHARS)))
+        .unwrap_or(Trouble::Logic)
 }
 
 /// The statuses that a text names: `status 401`, `API Error: 500`, `"code":429`.

@@ -43,7 +43,7 @@ pub(super) struct AgentFeed {
     path: PathBuf,
     file: Option<File>,
     lines: LineSplitter,
-    reader: Box<dyn AgentOutputReader>,
+    reader: AgentOutputReader,
     chunk: Vec<u8>,
     live: LiveAgentState,
     session: Option<SessionSource>,
@@ -81,7 +81,7 @@ impl AgentFeed {
     /// Of the file that is at `path`, or will be.
     pub(super) fn new(
         path: PathBuf,
-        reader: Box<dyn AgentOutputReader>,
+        reader: AgentOutputReader,
         circles: LoopDetector,
         redactor: Redactor,
     ) -> Self {
@@ -146,7 +146,7 @@ impl AgentFeed {
         };
         let (reader, live) = (&mut self.reader, &mut self.live);
         self.lines.push(&self.chunk[..got], |line| {
-            live.parse_line(reader.as_mut(), &line, now);
+            live.parse_line(reader, &line, now);
         });
         if let Some(words) = live.said.take() {
             let said = first_line_said(&words, &live.redactor);
@@ -238,7 +238,7 @@ impl AgentFeed {
         while self.read_added(now)? {}
         let (reader, live) = (&mut self.reader, &mut self.live);
         self.lines
-            .finish(|line| live.parse_line(reader.as_mut(), &line, now));
+            .finish(|line| live.parse_line(reader, &line, now));
         self.open_session();
         let mut said = self.reader.finish(ended);
         if said.usage.is_unknown() {
@@ -288,7 +288,7 @@ fn merge_recorded_usage(said: &mut AgentResult, recorded: RecordedUsage) {
 impl LiveAgentState {
     fn parse_line(
         &mut self,
-        reader: &mut dyn AgentOutputReader,
+        reader: &mut AgentOutputReader,
         line: &BoundedLine<'_>,
         now: Timestamp,
     ) {

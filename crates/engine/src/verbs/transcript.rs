@@ -277,17 +277,14 @@ fn transcript_path(session: &Session<'_>, row: &AttemptRow) -> Result<PathBuf, F
 
 /// The reader of the program that an attempt was made by; none where it prints
 /// plain text, or is not known any more.
-fn reader_of_attempt(
-    session: &Session<'_>,
-    row: &AttemptRow,
-) -> Option<Box<dyn AgentOutputReader>> {
+fn reader_of_attempt(session: &Session<'_>, row: &AttemptRow) -> Option<AgentOutputReader> {
     let config = Config::load(&session.project).ok()?;
     config.resolve_agent(&row.agent).ok()?.output_reader(None)
 }
 
 /// Lines of a program on their way to parts.
 struct TranscriptParser {
-    reader: Option<Box<dyn AgentOutputReader>>,
+    reader: Option<AgentOutputReader>,
     form: TranscriptForm,
     at: Timestamp,
     /// Whether the agent was heard.
@@ -295,11 +292,7 @@ struct TranscriptParser {
 }
 
 impl TranscriptParser {
-    fn new(
-        reader: Option<Box<dyn AgentOutputReader>>,
-        form: TranscriptForm,
-        at: Timestamp,
-    ) -> Self {
+    fn new(reader: Option<AgentOutputReader>, form: TranscriptForm, at: Timestamp) -> Self {
         Self {
             reader,
             form,
