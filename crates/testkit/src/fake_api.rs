@@ -245,5 +245,5 @@ fn answer(asked: &Asked, shared: &Shared) -> (bool, Reply) {
     let scenario = &shared.scenario;
     let turn = shared.next_turn(&asked.body.to_string());
     let turn = turn.filled(&scenario.work, http::epoch_s());
-    (true, (protocol.reply)(asked, &turn, &scenario.usage))
+    (true, protocol.reply(asked, &turn, scenario.usage))
 }

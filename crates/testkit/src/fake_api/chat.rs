@@ -9,10 +9,15 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::http::{Asked, Reply};
-use super::protocol::Protocol;
-use super::scenario::{Piece, Turn, Usage};
+use super::protocol::{Answer, Protocol};
+use super::scenario::{Piece, Usage};
 
-pub(super) const PROTOCOL: Protocol = Protocol { aside, reply };
+pub(super) const PROTOCOL: Protocol = Protocol {
+    aside,
+    answer,
+    error: super::responses::error,
+    limit,
+};
 
 /// The names that programs have for a shell.
 const SHELLS: &[&str] = &["run_shell_command", "bash"];
@@ -35,45 +40,30 @@ fn aside(asked: &Asked) -> Option<Reply> {
     let last = messages.and_then(|messages| messages.last());
     let is_memory = last.is_some_and(|last| last.to_string().contains(MEMORY));
     let has_tools = tools.is_some_and(|tools| !tools.is_empty()) && !is_memory;
-    let answer = || say(asked, &[Piece::text("A short answer.")], None);
-    (!has_tools).then(|| Reply::events(answer().events(&Usage::default()), 0))
+    let short = Answer {
+        pieces: &[Piece::text("A short answer.")],
+        ..Answer::default()
+    };
+    (!has_tools).then(|| answer(asked, &short))
 }
 
-fn reply(asked: &Asked, turn: &Turn, usage: &Usage) -> Reply {
-    match turn {
-        Turn::Say {
-            pieces,
-            stop,
-            delay_ms,
-        } => Reply::events(say(asked, pieces, stop.as_deref()).events(usage), *delay_ms),
-        Turn::Cut { pieces } => {
-            let mut events = say(asked, pieces, None).events(usage);
-            events.truncate(1);
-            Reply::events(events, 0)
-        }
-        Turn::Error {
-            status,
-            headers,
-            body,
-        } => {
-            let body = body
-                .clone()
-                .unwrap_or_else(|| super::responses::error(*status));
-            Reply::json(*status, &body).with(headers)
-        }
-        Turn::Limit { resets_in_s } => limit(*resets_in_s),
-        Turn::Hang => Reply::hang(),
+fn answer(asked: &Asked, answer: &Answer<'_>) -> Reply {
+    let parts = parts(asked, answer.pieces, answer.stop);
+    let mut events = parts.events(&answer.usage);
+    if answer.is_cut {
+        events.truncate(1);
     }
+    Reply::events(events, answer.delay_ms)
 }
 
 /// An answer: its parts, and why it ends.
-struct ChatAnswer {
+struct ChatParts {
     model: Value,
     deltas: Vec<Value>,
     finish: &'static str,
 }
 
-fn say(asked: &Asked, pieces: &[Piece], stop: Option<&str>) -> ChatAnswer {
+fn parts(asked: &Asked, pieces: &[Piece], stop: Option<&str>) -> ChatParts {
     let mut calls = 0;
     let mut deltas = Vec::new();
     for piece in pieces {
@@ -96,14 +86,14 @@ fn say(asked: &Asked, pieces: &[Piece], stop: Option<&str>) -> ChatAnswer {
         None if calls > 0 => "tool_calls",
         None => "stop",
     };
-    ChatAnswer {
+    ChatParts {
         model: asked.body["model"].clone(),
         deltas,
         finish,
     }
 }
 
-impl ChatAnswer {
+impl ChatParts {
     fn events(&self, usage: &Usage) -> Vec<String> {
         let id = format!("chatcmpl-{}", uuid::Uuid::now_v7().simple());
         let chunk = |choices: Value, usage: Value| {

@@ -3,10 +3,15 @@
 use serde_json::{Value, json};
 
 use super::http::{Asked, Reply};
-use super::protocol::Protocol;
-use super::scenario::{Piece, Turn, Usage};
+use super::protocol::{Answer, Protocol};
+use super::scenario::{Piece, Usage};
 
-pub(super) const PROTOCOL: Protocol = Protocol { aside, reply };
+pub(super) const PROTOCOL: Protocol = Protocol {
+    aside,
+    answer,
+    error,
+    limit,
+};
 
 /// The program asks aside which model is to answer and who speaks next; what
 /// it wants then is JSON of its own shape, or it offers no tools.
@@ -21,73 +26,37 @@ fn aside(asked: &Asked) -> Option<Reply> {
         "reasoning": "simple", "next_speaker": "user", "model_choice": "flash",
         "complexity_reasoning": "simple", "complexity_score": 1,
     });
-    let piece = Piece::Text(text.to_string());
-    Some(say(asked, &[piece], &Usage::default(), Pace::default()))
+    let pieces = [Piece::Text(text.to_string())];
+    let short = Answer {
+        pieces: &pieces,
+        ..Answer::default()
+    };
+    Some(answer(asked, &short))
 }
 
-#[derive(Clone, Copy, Default)]
-struct Pace<'a> {
-    stop: Option<&'a str>,
-    delay_ms: u64,
-    cut: bool,
-}
-
-fn reply(asked: &Asked, turn: &Turn, usage: &Usage) -> Reply {
-    match turn {
-        Turn::Say {
-            pieces,
-            stop,
-            delay_ms,
-        } => {
-            let pace = Pace {
-                stop: stop.as_deref(),
-                delay_ms: *delay_ms,
-                cut: false,
-            };
-            say(asked, pieces, usage, pace)
-        }
-        Turn::Cut { pieces } => {
-            let pace = Pace {
-                cut: true,
-                ..Pace::default()
-            };
-            say(asked, pieces, usage, pace)
-        }
-        Turn::Error {
-            status,
-            headers,
-            body,
-        } => {
-            let body = body.clone().unwrap_or_else(|| error(*status));
-            Reply::json(*status, &body).with(headers)
-        }
-        Turn::Limit { resets_in_s } => limit(*resets_in_s),
-        Turn::Hang => Reply::hang(),
-    }
-}
-
-fn say(asked: &Asked, pieces: &[Piece], usage: &Usage, pace: Pace<'_>) -> Reply {
+fn answer(asked: &Asked, answer: &Answer<'_>) -> Reply {
     let model = model(&asked.path);
-    let parts: Vec<Value> = pieces.iter().flat_map(parts).collect();
+    let parts: Vec<Value> = answer.pieces.iter().flat_map(parts).collect();
+    let end = (&answer.usage, answer.stop);
     if !asked.path.contains("streamGenerateContent") {
-        return Reply::json(200, &whole(&model, &parts, Some((usage, pace.stop))));
+        return Reply::json(200, &whole(&model, &parts, Some(end)));
     }
     let last = parts.len().saturating_sub(1);
     let mut events: Vec<String> = parts
         .iter()
         .enumerate()
         .map(|(at, part)| {
-            let end = (at == last).then_some((usage, pace.stop));
+            let end = (at == last).then_some(end);
             format!(
                 "data: {}\n\n",
                 whole(&model, std::slice::from_ref(part), end)
             )
         })
         .collect();
-    if pace.cut {
+    if answer.is_cut {
         events.pop();
     }
-    Reply::events(events, pace.delay_ms)
+    Reply::events(events, answer.delay_ms)
 }
 
 fn whole(model: &str, parts: &[Value], end: Option<(&Usage, Option<&str>)>) -> Value {

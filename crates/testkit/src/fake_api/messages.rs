@@ -5,10 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::http::{Asked, Reply, event};
-use super::protocol::Protocol;
-use super::scenario::{Piece, Turn, Usage};
+use super::protocol::{Answer, Protocol};
+use super::scenario::{Piece, Usage};
 
-pub(super) const PROTOCOL: Protocol = Protocol { aside, reply };
+pub(super) const PROTOCOL: Protocol = Protocol {
+    aside,
+    answer,
+    error,
+    limit,
+};
 
 /// Without tools it wants a title or a summary, not the next turn.
 fn aside(asked: &Asked) -> Option<Reply> {
@@ -16,55 +21,29 @@ fn aside(asked: &Asked) -> Option<Reply> {
     if tools.is_some_and(|tools| !tools.is_empty()) {
         return None;
     }
-    let blocks = blocks(&[Piece::text("A short answer.")]);
-    let said = Said {
-        blocks,
-        stop: "end_turn",
-        usage: Usage::default(),
+    let short = Answer {
+        pieces: &[Piece::text("A short answer.")],
+        ..Answer::default()
     };
-    Some(said.reply(asked, 0))
+    Some(answer(asked, &short))
 }
 
-fn reply(asked: &Asked, turn: &Turn, usage: &Usage) -> Reply {
-    match turn {
-        Turn::Say {
-            pieces,
-            stop,
-            delay_ms,
-        } => {
-            let usual = match pieces.last() {
-                None | Some(Piece::Text(_)) => "end_turn",
-                Some(_) => "tool_use",
-            };
-            let stop = stop.as_deref().unwrap_or(usual);
-            let said = Said {
-                blocks: blocks(pieces),
-                stop,
-                usage: *usage,
-            };
-            said.reply(asked, *delay_ms)
-        }
-        Turn::Cut { pieces } => {
-            let said = Said {
-                blocks: blocks(pieces),
-                stop: "end_turn",
-                usage: *usage,
-            };
-            let mut events = said.events(&asked.body["model"]);
-            events.truncate(3);
-            Reply::events(events, 0)
-        }
-        Turn::Error {
-            status,
-            headers,
-            body,
-        } => {
-            let body = body.clone().unwrap_or_else(|| error(*status));
-            Reply::json(*status, &body).with(headers)
-        }
-        Turn::Limit { resets_in_s } => limit(*resets_in_s),
-        Turn::Hang => Reply::hang(),
+fn answer(asked: &Asked, answer: &Answer<'_>) -> Reply {
+    let usual = match answer.pieces.last() {
+        None | Some(Piece::Text(_)) => "end_turn",
+        Some(_) => "tool_use",
+    };
+    let said = Said {
+        blocks: blocks(answer.pieces),
+        stop: answer.stop.unwrap_or(usual),
+        usage: answer.usage,
+    };
+    if answer.is_cut {
+        let mut events = said.events(&asked.body["model"]);
+        events.truncate(3);
+        return Reply::events(events, 0);
     }
+    said.reply(asked, answer.delay_ms)
 }
 
 struct Said<'a> {

@@ -5,37 +5,27 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::http::{Asked, Reply, event};
-use super::protocol::Protocol;
-use super::scenario::{Piece, Turn, Usage};
+use super::protocol::{Answer, Protocol};
+use super::scenario::{Piece, Usage};
 
-pub(super) const PROTOCOL: Protocol = Protocol { aside, reply };
+pub(super) const PROTOCOL: Protocol = Protocol {
+    aside,
+    answer,
+    error,
+    limit,
+};
 
 /// Everything that Codex asks here is a turn.
 fn aside(_: &Asked) -> Option<Reply> {
     None
 }
 
-fn reply(asked: &Asked, turn: &Turn, usage: &Usage) -> Reply {
-    match turn {
-        Turn::Say {
-            pieces, delay_ms, ..
-        } => Reply::events(events(pieces, &asked.body["model"], usage), *delay_ms),
-        Turn::Cut { pieces } => {
-            let mut events = events(pieces, &asked.body["model"], usage);
-            events.pop();
-            Reply::events(events, 0)
-        }
-        Turn::Error {
-            status,
-            headers,
-            body,
-        } => {
-            let body = body.clone().unwrap_or_else(|| error(*status));
-            Reply::json(*status, &body).with(headers)
-        }
-        Turn::Limit { resets_in_s } => limit(*resets_in_s),
-        Turn::Hang => Reply::hang(),
+fn answer(asked: &Asked, answer: &Answer<'_>) -> Reply {
+    let mut events = events(answer.pieces, &asked.body["model"], &answer.usage);
+    if answer.is_cut {
+        events.pop();
     }
+    Reply::events(events, answer.delay_ms)
 }
 
 fn events(pieces: &[Piece], model: &Value, usage: &Usage) -> Vec<String> {
