@@ -46,7 +46,7 @@ use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::AgentCall;
 use piton_core::trouble::Trouble;
 
-use crate::agents::settings::AgentTable;
+use crate::agents::settings::{AgentTable, Permissions};
 use crate::failure::Failure;
 use crate::process::ProcessProgram;
 
@@ -73,6 +73,20 @@ pub struct LaunchOptions<'o> {
     pub is_root: bool,
     /// The tools of piton, where the agent is to have them.
     pub tools: Option<&'o McpServerCommand>,
+}
+
+impl LaunchOptions<'_> {
+    /// The conversation, as programs take it that let one choose its id.
+    fn conversation_args(&self) -> Vec<String> {
+        let (flag, id) = match self.resume {
+            Some(id) => ("--resume", id),
+            None => ("--session-id", self.conversation),
+        };
+        match id {
+            "" => Vec::new(),
+            id => [flag, id].map(str::to_owned).to_vec(),
+        }
+    }
 }
 
 /// The name that the tools of piton have in an agent's program.
@@ -275,17 +289,26 @@ impl LaunchCommand {
     }
 }
 
-/// Root may not be given a program that asks for nothing.
-fn refuse_bypass_as_root(program: &str, tools: &str) -> Failure {
+/// Root may not be given a program that asks for nothing. `tools` is what it may be
+/// allowed instead.
+fn refuse_bypass_as_root(
+    table: &AgentTable,
+    order: &LaunchOptions<'_>,
+    program: &str,
+    tools: &str,
+) -> Result<(), Failure> {
+    if !order.is_root || table.permissions != Permissions::Bypass {
+        return Ok(());
+    }
     let instead = match tools {
         "" => String::new(),
         tools => format!(" and allowed-tools = [\"{tools}\"]"),
     };
-    Failure::new(
+    Err(Failure::new(
         "agent.cannot_start",
         format!("{program} is not started without permissions as root"),
     )
     .with_hint(format!(
         "take permissions = \"bypass\" away, or set permissions = \"edits\"{instead}, or run piton as another user"
-    ))
+    )))
 }

@@ -137,24 +137,16 @@ struct Claude {
 
 impl Claude {
     fn permission_args(&self, order: &LaunchOptions<'_>) -> Result<Vec<String>, Failure> {
-        let is_root = order.is_root;
-        let mode = match self.setup.table.permissions {
+        let table = &self.setup.table;
+        super::refuse_bypass_as_root(table, order, PROGRAM.called.title, "Bash(make:*)")?;
+        let mode = match table.permissions {
             Permissions::Default | Permissions::Edits => "acceptEdits",
             Permissions::Plan => "plan",
-            Permissions::Bypass if is_root => {
-                return Err(super::refuse_bypass_as_root(
-                    PROGRAM.called.title,
-                    "Bash(make:*)",
-                ));
-            }
             Permissions::Bypass => "bypassPermissions",
         };
         let mut args = vec!["--permission-mode".to_owned(), mode.to_owned()];
-        let mut tools = self.setup.table.allowed_tools.clone();
-        if tools.is_empty() && self.setup.table.permissions == Permissions::Default {
-            tools.push("Bash".to_owned());
-        }
-        if order.tools.is_some() && self.setup.table.has_tools() {
+        let mut tools = table.allowed_tools_or("Bash");
+        if order.tools.is_some() && table.has_tools() {
             tools.push(format!("mcp__{SERVER}"));
         }
         if !tools.is_empty() {
@@ -168,13 +160,7 @@ impl Claude {
 impl Agent for Claude {
     fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
         let mut args = ALWAYS.map(str::to_owned).to_vec();
-        let (flag, id) = match order.resume {
-            Some(id) => ("--resume", id),
-            None => ("--session-id", order.conversation),
-        };
-        if !id.is_empty() {
-            args.extend([flag.to_owned(), id.to_owned()]);
-        }
+        args.extend(order.conversation_args());
         args.extend(self.permission_args(order)?);
         if let Some(tools) = order.tools.filter(|_| self.setup.table.has_tools()) {
             args.extend(["--mcp-config".to_owned(), mcp_config(tools)]);

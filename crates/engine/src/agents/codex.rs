@@ -104,18 +104,17 @@ struct Codex {
 
 impl Agent for Codex {
     fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
+        let table = &self.setup.table;
+        super::refuse_bypass_as_root(table, order, PROGRAM.called.title, "")?;
         let mut args = vec!["exec".to_owned()];
         if order.resume.is_some() {
             args.push("resume".to_owned());
         }
         args.extend(["--json", "--skip-git-repo-check"].map(str::to_owned));
         // As a setting: `exec resume` has no option for the sandbox.
-        let sandbox = match self.setup.table.permissions {
+        let sandbox = match table.permissions {
             Permissions::Default | Permissions::Edits => Some("workspace-write"),
             Permissions::Plan => Some("read-only"),
-            Permissions::Bypass if order.is_root => {
-                return Err(super::refuse_bypass_as_root(PROGRAM.called.title, ""));
-            }
             Permissions::Bypass => None,
         };
         match sandbox {
@@ -124,7 +123,7 @@ impl Agent for Codex {
             }
             None => args.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
         }
-        if let Some(tools) = order.tools.filter(|_| self.setup.table.has_tools()) {
+        if let Some(tools) = order.tools.filter(|_| table.has_tools()) {
             args.extend(["-c".to_owned(), mcp_server_setting(tools)]);
         }
         if let Some(model) = self.resolve_model(order.model) {
@@ -132,7 +131,7 @@ impl Agent for Codex {
         }
         // The prompt comes last, and `-` is that of stdin.
         let last = order.resume.into_iter().chain(["-"]);
-        Ok(LaunchCommand::new(&self.setup.table, PROGRAM.name, &args).with_trailing_args(last))
+        Ok(LaunchCommand::new(table, PROGRAM.name, &args).with_trailing_args(last))
     }
 
     fn output_reader(&self, before: Option<&Usage>) -> Option<AgentOutputReader> {

@@ -63,6 +63,7 @@ struct Copilot {
 impl Agent for Copilot {
     fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
         let table = &self.setup.table;
+        super::refuse_bypass_as_root(table, order, PROGRAM.called.title, "shell")?;
         // No `-p`: without a terminal it takes the prompt from stdin.
         let mut args = ["--output-format", "json", "--no-auto-update"]
             .map(str::to_owned)
@@ -71,9 +72,6 @@ impl Agent for Copilot {
         match table.permissions {
             Permissions::Default | Permissions::Edits => tools.push("write".to_owned()),
             Permissions::Plan => args.push("--plan".to_owned()),
-            Permissions::Bypass if order.is_root => {
-                return Err(super::refuse_bypass_as_root(PROGRAM.called.title, "shell"));
-            }
             Permissions::Bypass => args.push("--allow-all".to_owned()),
         }
         if table.allowed_tools.is_empty() && table.permissions == Permissions::Default {

@@ -120,42 +120,26 @@ struct Gemini {
 
 impl Agent for Gemini {
     fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
+        let table = &self.setup.table;
+        super::refuse_bypass_as_root(table, order, PROGRAM.called.title, "run_shell_command")?;
+        let mode = match table.permissions {
+            Permissions::Default | Permissions::Edits => "auto_edit",
+            Permissions::Plan => "plan",
+            Permissions::Bypass => "yolo",
+        };
         // No `-p`: without a terminal it takes the prompt from stdin.
-        let mut args: Vec<String> = ["-o", "stream-json", "--skip-trust", "--approval-mode"]
+        let mut args = ["-o", "stream-json", "--skip-trust", "--approval-mode", mode]
             .map(str::to_owned)
             .to_vec();
-        let mut tools = self.setup.table.allowed_tools.clone();
-        args.push(
-            match self.setup.table.permissions {
-                Permissions::Default | Permissions::Edits => "auto_edit",
-                Permissions::Plan => "plan",
-                Permissions::Bypass if order.is_root => {
-                    return Err(super::refuse_bypass_as_root(
-                        PROGRAM.called.title,
-                        "run_shell_command",
-                    ));
-                }
-                Permissions::Bypass => "yolo",
-            }
-            .to_owned(),
-        );
-        if tools.is_empty() && self.setup.table.permissions == Permissions::Default {
-            tools.push("run_shell_command".to_owned());
-        }
+        let tools = table.allowed_tools_or("run_shell_command");
         if !tools.is_empty() {
             args.extend(["--allowed-tools".to_owned(), tools.join(",")]);
         }
-        let (flag, id) = match order.resume {
-            Some(id) => ("--resume", id),
-            None => ("--session-id", order.conversation),
-        };
-        if !id.is_empty() {
-            args.extend([flag.to_owned(), id.to_owned()]);
-        }
+        args.extend(order.conversation_args());
         if let Some(model) = self.resolve_model(order.model) {
             args.extend(["-m".to_owned(), model]);
         }
-        Ok(LaunchCommand::new(&self.setup.table, PROGRAM.name, &args))
+        Ok(LaunchCommand::new(table, PROGRAM.name, &args))
     }
 
     fn output_reader(&self, _before: Option<&Usage>) -> Option<AgentOutputReader> {

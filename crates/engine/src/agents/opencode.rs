@@ -76,13 +76,11 @@ struct Opencode {
 impl Agent for Opencode {
     fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
         let table = &self.setup.table;
+        super::refuse_bypass_as_root(table, order, PROGRAM.called.title, "bash")?;
         let mut args = ["run", "--format", "json"].map(str::to_owned).to_vec();
         match table.permissions {
             Permissions::Default | Permissions::Edits => {}
             Permissions::Plan => args.extend(["--agent", "plan"].map(str::to_owned)),
-            Permissions::Bypass if order.is_root => {
-                return Err(super::refuse_bypass_as_root(PROGRAM.called.title, "bash"));
-            }
             Permissions::Bypass => args.push("--auto".to_owned()),
         }
         // Only of a conversation that goes on: it chooses the id of a new one.

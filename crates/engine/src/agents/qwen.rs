@@ -71,25 +71,17 @@ struct Qwen {
 impl Agent for Qwen {
     fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
         let table = &self.setup.table;
+        super::refuse_bypass_as_root(table, order, PROGRAM.called.title, "run_shell_command")?;
         let mode = match table.permissions {
             Permissions::Default | Permissions::Edits => "auto-edit",
             Permissions::Plan => "plan",
-            Permissions::Bypass if order.is_root => {
-                return Err(super::refuse_bypass_as_root(
-                    PROGRAM.called.title,
-                    "run_shell_command",
-                ));
-            }
             Permissions::Bypass => "yolo",
         };
         // No `-p`: without a terminal it takes the prompt from stdin.
         let mut args = ["-o", "stream-json", "--approval-mode", mode]
             .map(str::to_owned)
             .to_vec();
-        let mut tools = table.allowed_tools.clone();
-        if tools.is_empty() && table.permissions == Permissions::Default {
-            tools.push("run_shell_command".to_owned());
-        }
+        let tools = table.allowed_tools_or("run_shell_command");
         if !tools.is_empty() {
             args.extend(["--allowed-tools".to_owned(), tools.join(",")]);
         }

@@ -227,6 +227,14 @@ impl AgentTable {
             .map(String::as_str)
     }
 
+    /// The tools that it may use unasked: `shell` where the table leaves that open.
+    pub(super) fn allowed_tools_or(&self, shell: &str) -> Vec<String> {
+        if self.allowed_tools.is_empty() && self.permissions == Permissions::Default {
+            return vec![shell.to_owned()];
+        }
+        self.allowed_tools.clone()
+    }
+
     /// Whether it gets the tools of piton.
     #[must_use]
     pub fn has_tools(&self) -> bool {
