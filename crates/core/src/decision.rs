@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::edit::Edit;
 use crate::id::{DecisionId, Node, RunId};
 use crate::notification::NotificationStage;
+use crate::refusal::Refusal;
 use crate::request::{Deferral, RequestAnswer, WorkRequest};
 
 pub use kind::{DecisionChoice, DecisionKind, Verb};
@@ -96,6 +97,29 @@ impl DecisionRow {
                     .collect()
             }
         }
+    }
+
+    /// Whether a person may say this to it now.
+    ///
+    /// # Errors
+    ///
+    /// When it was decided, or another verb fits.
+    pub fn check_verb(&self, verb: Verb) -> Result<(), Refusal> {
+        if let Some(verdict) = &self.verdict {
+            return Err(Refusal::Decided {
+                number: self.number,
+                verb: verdict.verb,
+            });
+        }
+        let fits = self.allowed_verbs();
+        if !fits.contains(&verb) {
+            return Err(Refusal::WrongVerb {
+                kind: self.kind,
+                verb,
+                fits,
+            });
+        }
+        Ok(())
     }
 
     /// The items that wait until they are merged, or a person answers.

@@ -113,19 +113,6 @@ pub(super) fn check_decision_open(
     let Some(row) = story.tables.decision(id) else {
         return Err(Refusal::NoSuchDecision(id.to_string()));
     };
-    if let Some(verdict) = &row.verdict {
-        return Err(Refusal::Decided {
-            number: row.number,
-            verb: verdict.verb,
-        });
-    }
-    let fits = row.allowed_verbs();
-    if !fits.contains(&verb) {
-        return Err(Refusal::WrongVerb {
-            kind: row.kind,
-            verb,
-            fits,
-        });
-    }
+    row.check_verb(verb)?;
     Ok(row.clone())
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use piton_core::lane::Landing;
 use piton_core::{RunRow, RunState};
@@ -133,32 +133,31 @@ fn is_unchanged_since_commit(work_tree: &Path, since: &str, inside: &Path) -> bo
     git::is_file_clean(work_tree, inside) && !git::has_changed_since(work_tree, since, inside)
 }
 
+/// The commit at which piton wrote a tracked file last, and its path in the work tree.
+fn commit_of_file<'f>(
+    project: &Project,
+    path: &str,
+    file: &'f SyncedFile,
+) -> Option<(&'f str, PathBuf)> {
+    let since = file.stamp().commit.as_str();
+    let inside = project.path_in_work_tree(path)?;
+    (!since.is_empty() && project.is_tracked(path)).then(|| (since, inside.into()))
+}
+
 /// Whether a person or git put the file back to the version that is committed.
 pub(super) fn is_reverted_to_commit(project: &Project, path: &str, file: &SyncedFile) -> bool {
-    let since = &file.stamp().commit;
-    let Some(inside) = project
-        .path_in_work_tree(path)
-        .filter(|_| !since.is_empty())
-    else {
-        return false;
-    };
-    project.is_tracked(path)
-        && is_unchanged_since_commit(&project.work_tree, since, Path::new(&inside))
+    commit_of_file(project, path, file).is_some_and(|(since, inside)| {
+        is_unchanged_since_commit(&project.work_tree, since, &inside)
+    })
 }
 
 /// Whether a file is as it is committed, and git has merged since piton wrote it last:
 /// what it says then is what became of several versions, and no person typed it.
 pub(super) fn is_merge_result(project: &Project, path: &str, file: &SyncedFile) -> bool {
-    let since = &file.stamp().commit;
-    let Some(inside) = project
-        .path_in_work_tree(path)
-        .filter(|_| !since.is_empty())
-    else {
-        return false;
-    };
-    project.is_tracked(path)
-        && git::is_file_clean(&project.work_tree, Path::new(&inside))
-        && git::has_merged_since(&project.work_tree, since)
+    commit_of_file(project, path, file).is_some_and(|(since, inside)| {
+        git::is_file_clean(&project.work_tree, &inside)
+            && git::has_merged_since(&project.work_tree, since)
+    })
 }
 
 #[cfg(test)]

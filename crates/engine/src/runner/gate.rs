@@ -1,9 +1,9 @@
 //! Gates: the scripts that say whether a node is done.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use piton_core::gate::{GateReport, shorten_output};
+use piton_core::gate::{Gate, GateReport, shorten_output};
 use piton_core::memory::UnconfirmedPolicy;
 
 use jiff::SignedDuration;
@@ -14,7 +14,7 @@ use piton_core::evidence::{Baseline, BaselineResult};
 use piton_core::recover::Recovery;
 use piton_core::run_loop::{BaselineAnswer, Input};
 use piton_core::trust::ExecutablePart;
-use piton_core::{Node, Outcome, Stage};
+use piton_core::{ItemRow, Node, Outcome, Stage};
 
 use super::active_work::{ActiveGate, WorkPurpose};
 use super::runner_state::Runner;
@@ -117,6 +117,38 @@ impl Runner<'_, '_> {
         results
     }
 
+    /// How a check of an item is started in a folder.
+    pub(super) fn spec_of_gate(
+        &mut self,
+        gate: &Gate,
+        item: &ItemRow,
+        cwd: PathBuf,
+    ) -> Result<ProcessSpec, Failure> {
+        let mark = self.session.world.new_id().to_string();
+        let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
+        let mut env = self.environment(item, &mark);
+        env.push(("SPRINT_ID".to_owned(), self.prompts.sprint_id.clone()));
+        env.push((PHASE_ID.to_owned(), item.plan.id.clone()));
+        let place = format!("{}: {}", self.row.plan.source, item.node);
+        let part = ExecutablePart::of_gate(&place, gate);
+        let program = self.admit_part(part, TrustCheck::admit_gate)?;
+        Ok(ProcessSpec {
+            program,
+            cwd,
+            inherited: InheritedEnvironment::Everything,
+            env,
+            stdin: String::new(),
+            output: self.spool.output_path(&mark).map_err(fault)?,
+            limits: ProcessLimits {
+                wall: Some(Duration::from_secs(gate.timeout_s)),
+                idle: None,
+                output_bytes_max: Some(OUTPUT_BYTES_MAX),
+                ..self.job.first_agent().limits
+            },
+            mark,
+        })
+    }
+
     pub(super) fn start_gate(
         &mut self,
         node: &Node,
@@ -134,34 +166,13 @@ impl Runner<'_, '_> {
             return Ok(vec![self.report_lost_work(node, &lost, tell)]);
         }
         let site = self.work.sites.site_of_item(node);
-        let mark = self.session.world.new_id().to_string();
-        let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
-        let mut env = self.environment(&item, &mark);
-        env.push(("SPRINT_ID".to_owned(), self.prompts.sprint_id.clone()));
-        env.push((PHASE_ID.to_owned(), item.plan.id.clone()));
-        env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
-        let place = format!("{}: {node}", self.row.plan.source);
-        let part = ExecutablePart::of_gate(&place, &gate);
-        let program = self.admit_part(part, TrustCheck::admit_gate)?;
-        let spec = ProcessSpec {
-            program,
-            cwd: site.tree_path().to_owned(),
-            inherited: InheritedEnvironment::Everything,
-            env,
-            stdin: String::new(),
-            output: self.spool.output_path(&mark).map_err(fault)?,
-            limits: ProcessLimits {
-                wall: Some(Duration::from_secs(gate.timeout_s)),
-                idle: None,
-                output_bytes_max: Some(OUTPUT_BYTES_MAX),
-                ..self.job.first_agent().limits
-            },
-            mark: mark.clone(),
-        };
+        let mut spec = self.spec_of_gate(&gate, &item, site.tree_path().to_owned())?;
+        let number = ("ATTEMPT_NUMBER".to_owned(), number.to_string());
+        spec.env.push(number);
         let tree = self.tree_hash_to_check(&site, tell);
         failpoint::point("gate.before-start");
         let purpose = WorkPurpose::Gate(ActiveGate {
-            mark,
+            mark: spec.mark.clone(),
             timeout_s: gate.timeout_s,
             tree,
         });

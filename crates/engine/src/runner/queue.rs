@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use piton_core::attempt::{Outcome, Report};
 use piton_core::classify::FailureCategory;
@@ -15,27 +14,24 @@ use piton_core::lane::TargetRow;
 use piton_core::merge::{MergeCommit, MergeReturn, MergeStep};
 use piton_core::redact::Redactor;
 use piton_core::run_loop::{Input, MergeEnd};
-use piton_core::trust::ExecutablePart;
 use piton_core::{ItemRow, Node, Rows, tables_after_merge};
 use piton_formats::merge::{MergeVersions, merge_preferring_ours};
 use piton_formats::plan_file::{self, PlanFile};
 
 use super::active_work::{ActiveWork, GitCallEnd, MergeAttempt, MergeCheck, WorkPurpose};
-use super::gate;
 use super::held_lanes::HeldLane;
 use super::lanes::failure_of_lane;
 use super::run_facts::commit_mark;
 use super::runner_state::Runner;
 use super::target_branch::{refuse_checked_out, target_moved_failure};
-use crate::config::trust::TrustCheck;
 use crate::failpoint;
+use crate::failure::Failure;
 use crate::failure::notice::Notice;
-use crate::failure::{Failure, unwritable_file};
 use crate::git::{
     self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, WorktreeState,
 };
 use crate::native_files::plan_sync::{open_plan_file, remove_open_agent_edits};
-use crate::process::{InheritedEnvironment, ProcessExit, ProcessLimits, ProcessSpec};
+use crate::process::ProcessExit;
 use crate::runner::lane_pool::{
     Lane, LaneOccupant, LanePreparation, LaneStart, Pool, PreparedLane, QUEUE,
 };
@@ -304,33 +300,13 @@ impl Runner<'_, '_> {
         let Some((held, item)) = held.zip(item) else {
             return Ok(merge_ended(node.clone(), MergeEnd::Stopped));
         };
-        let mark = self.session.world.new_id().to_string();
-        let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
-        let mut env = self.environment(&item, &mark);
-        env.push(("SPRINT_ID".to_owned(), self.prompts.sprint_id.clone()));
-        env.push(("PHASE_ID".to_owned(), item.plan.id.clone()));
-        env.extend(held.prepared.iter().flat_map(|ready| ready.env.clone()));
-        let place = format!("{}: {node}", self.row.plan.source);
-        let part = ExecutablePart::of_gate(&place, &gate);
-        let program = self.admit_part(part, TrustCheck::admit_gate)?;
-        let spec = ProcessSpec {
-            program,
-            cwd: held.lane.tree.clone(),
-            inherited: InheritedEnvironment::Everything,
-            env,
-            stdin: String::new(),
-            output: self.spool.output_path(&mark).map_err(fault)?,
-            limits: ProcessLimits {
-                wall: Some(Duration::from_secs(gate.timeout_s)),
-                idle: None,
-                output_bytes_max: Some(gate::OUTPUT_BYTES_MAX),
-                ..self.job.first_agent().limits
-            },
-            mark: mark.clone(),
-        };
+        let mut spec = self.spec_of_gate(&gate, &item, held.lane.tree.clone())?;
+        let prepared = held.prepared.iter();
+        spec.env
+            .extend(prepared.flat_map(|ready| ready.env.clone()));
         let script = gate.script.clone();
         let purpose = WorkPurpose::MergeCheck(Box::new(MergeCheck {
-            mark,
+            mark: spec.mark.clone(),
             gate,
             left: gates,
         }));

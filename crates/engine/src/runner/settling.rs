@@ -5,7 +5,7 @@ use std::time::Duration;
 use piton_core::evidence::ClaimSettings;
 use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
-use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, Tables};
+use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, Tables};
 
 use super::dead_runner::{
     OrphanedRun, end_survivors, open_run_spool, remove_temporary_files, was_interrupted,
@@ -40,17 +40,16 @@ pub fn clean_up_dead_runner(
     if !run_lock::is_free(&session.project, &row) {
         return Ok(());
     }
-    let mut pause = world::pause;
-    let lock = run_lock::acquire_with_retry(
-        &session.project,
-        &row.plan.face,
-        &row.plan.source,
-        &mut pause,
-    )?;
-    let Some(lock) = lock else {
+    let Some(lock) = lock_plan_of_run(session, &row)? else {
         return Ok(());
     };
     clean_up_dead_runner_locked(session, &lock, run, grace, tell)
+}
+
+/// The lock of the plan of a run; none where another process has it.
+fn lock_plan_of_run(session: &Session<'_>, row: &RunRow) -> Result<Option<RunLock>, Failure> {
+    let (face, source) = (&row.plan.face, &row.plan.source);
+    run_lock::acquire_with_retry(&session.project, face, source, &mut world::pause)
 }
 
 /// The same for one whose plan is locked already. The spool and the open commits say
@@ -130,14 +129,7 @@ pub fn settle_dead_runner(
     }
     // Read before the lock is taken, and names this process.
     let work_tree = run_lock::last_work_tree(&session.project, &row);
-    let mut pause = world::pause;
-    let lock = run_lock::acquire_with_retry(
-        &session.project,
-        &row.plan.face,
-        &row.plan.source,
-        &mut pause,
-    )?;
-    let Some(lock) = lock else {
+    let Some(lock) = lock_plan_of_run(session, &row)? else {
         return Ok(None);
     };
     // Another process may have settled it until now.

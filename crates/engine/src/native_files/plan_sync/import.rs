@@ -467,6 +467,17 @@ impl PlanFileImport<'_, '_> {
 
     /// How many of the edits of a command add or move items that do not fit the plan.
     fn count_unfit_items(&self, command: &Command, edits: &[Edit]) -> Result<usize, SyncFault> {
+        let unfit = self.find_unfit_edits(command, edits)?;
+        let is_unfit = |edit: &&&Edit| matches!(edit, Edit::Insert { .. } | Edit::Order { .. });
+        Ok(unfit.iter().filter(is_unfit).count())
+    }
+
+    /// The edits of a command that do not fit the plan.
+    fn find_unfit_edits<'e>(
+        &'e self,
+        command: &Command,
+        edits: &'e [Edit],
+    ) -> Result<Vec<&'e Edit>, SyncFault> {
         let needs = piton_core::needs_of_command(command);
         let rows = self.session.load(&needs.rows)?;
         let changes = piton_core::PlanFileEdits {
@@ -475,9 +486,8 @@ impl PlanFileImport<'_, '_> {
             file: self.path,
             edits,
         };
-        let unfit = piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), &changes);
-        let is_unfit = |edit: &&&Edit| matches!(edit, Edit::Insert { .. } | Edit::Order { .. });
-        Ok(unfit.iter().filter(is_unfit).count())
+        let facts = facts_of_file(self);
+        Ok(piton_core::find_inapplicable_edits(&rows, &facts, &changes))
     }
 
     /// The id of the command that records what was changed in a lane: a runner that dies
@@ -940,15 +950,7 @@ impl PlanFileImport<'_, '_> {
         if let Command::TakeEdits { word, .. } = &mut command {
             *word = EditAuthor::File;
         }
-        let needs = piton_core::needs_of_command(&command);
-        let rows = self.session.load(&needs.rows)?;
-        let changes = piton_core::PlanFileEdits {
-            run: self.run,
-            token: self.token,
-            file: self.path,
-            edits,
-        };
-        let left = piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), &changes);
+        let left = self.find_unfit_edits(&command, edits)?;
         Ok(!edits.is_empty() && left.len() == edits.len())
     }
 
