@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use crate::agents::installed::find_installed_programs;
 pub use crate::agents::installed::{InstalledProgram, LoginState};
-use crate::agents::{ProgramSearch, check_program, preflight_options};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::project::Project;
 use crate::session::{Session, open_runs};
+use crate::verbs::run::check_program;
 use crate::world::World;
 
 /// The programs that piton knows, and the agents that work in this project.
@@ -97,12 +97,8 @@ pub(crate) fn used_agents(
 }
 
 fn find_problem(world: &World, project: &Project, config: &Config, name: &str) -> Option<String> {
-    let at = ProgramSearch {
-        folder: &project.work_tree,
-        path: world.var("PATH"),
-    };
     let checked = config
         .resolve_agent(name)
-        .and_then(|agent| check_program(&*agent, &preflight_options(None), at));
+        .and_then(|agent| check_program(world, project, None, &*agent));
     checked.err().map(|failure| failure.message)
 }

@@ -1352,7 +1352,7 @@ fn choose_agents(
         return Ok(names.to_vec());
     }
     let found = agents_on_path(world);
-    let first = found.first().copied().unwrap_or(KNOWN_PROGRAMS[0].name);
+    let first = likeliest_agent(&found);
     let found = if found.is_empty() {
         "no known agent is on PATH".to_owned()
     } else {
@@ -1369,6 +1369,11 @@ pub(crate) fn agents_on_path(world: &World) -> Vec<&'static str> {
         .collect()
 }
 
+/// The agent to name in a hint, of those on `PATH`.
+fn likeliest_agent(found: &[&'static str]) -> &'static str {
+    found.first().copied().unwrap_or(KNOWN_PROGRAMS[0].name)
+}
+
 /// What to type to begin a plan that was not begun: with an agent, unless the
 /// configuration names one.
 pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> String {
@@ -1377,13 +1382,14 @@ pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> Str
     if names_agent {
         return typed;
     }
-    let found = agents_on_path(world);
-    let first = found.first().copied().unwrap_or(KNOWN_PROGRAMS[0].name);
-    format!("{typed} --agent {first}")
+    format!(
+        "{typed} --agent {}",
+        likeliest_agent(&agents_on_path(world))
+    )
 }
 
 /// A program that is not there is noticed before anything is stored.
-fn check_program(
+pub(crate) fn check_program(
     world: &World,
     project: &Project,
     model: Option<&str>,

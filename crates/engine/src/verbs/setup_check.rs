@@ -4,7 +4,7 @@
 //! Each check reads and reports: nothing is written, and nothing of the project is
 //! executed. A check that cannot look reports that as its finding and stops no other.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -181,11 +181,6 @@ impl Finding {
 }
 
 impl<'w> Surroundings<'w> {
-    /// The settings; the defaults where they cannot be read, which is reported once.
-    fn config_or_default(&self) -> Config {
-        self.config.as_ref().ok().cloned().unwrap_or_default()
-    }
-
     /// The store; none where there is none, or where it cannot be read, which is reported
     /// once.
     fn open_session(&self) -> Option<&Session<'w>> {
@@ -280,18 +275,15 @@ fn check_trust(around: &Surroundings<'_>) -> Vec<Finding> {
 }
 
 fn check_agents(around: &Surroundings<'_>) -> Vec<Finding> {
-    if around.config.is_err() {
+    // Settings that cannot be read are reported once.
+    let Ok(config) = &around.config else {
         return Vec::new();
-    }
-    let config = around.config_or_default();
+    };
     let session = around.open_session();
-    let used = match used_agents(around.world, &around.project, &config, session) {
+    let used = match used_agents(around.world, &around.project, config, session) {
         Ok(used) => used,
         Err(failure) => return vec![Finding::from_failure(&failure)],
     };
-    let installed = agents_on_path(around.world);
-    let first = installed.first().copied();
-    let set = |name: &str| format!("`piton config set agent.use {name}`");
     let mut found: Vec<Finding> = used
         .iter()
         .map(|one| {
@@ -310,13 +302,16 @@ fn check_agents(around: &Surroundings<'_>) -> Vec<Finding> {
         })
         .collect();
     if !used.iter().any(|one| one.named_by == AgentNamedBy::Config) {
-        found.push(match first {
+        let installed = agents_on_path(around.world);
+        found.push(match installed.first() {
             Some(first) => Finding::warning(
                 format!(
                     "no agent is set for new runs; installed: {}",
                     installed.join(", ")
                 ),
-                format!("set one with {}, or name one to each run", set(first)),
+                format!(
+                    "set one with `piton config set agent.use {first}`, or name one to each run"
+                ),
             ),
             None => Finding::warning(
                 "no agent is set for new runs, and no program that piton knows is on PATH",
@@ -355,7 +350,7 @@ fn check_hooks_of_program(
     };
     // Settings that its program cannot read either hold no hooks.
     let commands = find_piton_commands(&text.ok()?).ok()?;
-    let place = file.display();
+    let (name, place) = (program.program.name, file.display());
     let missing = commands.iter().find_map(|command| {
         let started = program_of_piton_command(command)?;
         (!is_program(around.world, &started)).then_some(started)
@@ -364,13 +359,12 @@ fn check_hooks_of_program(
         return None;
     }
     Some(match missing {
-        None => Finding::ok(format!("{}: hooks in {place}", program.program.name)),
+        None => Finding::ok(format!("{name}: hooks in {place}")),
         Some(missing) => {
             let flag = match scope {
                 SettingsScope::Project => "",
                 SettingsScope::User => " --user",
             };
-            let name = program.program.name;
             Finding::problem(
                 format!("{name}: the hooks in {place} start `{missing}`, which is not there"),
                 format!("write the path of this piton: `piton hook install --agent {name}{flag}`"),
@@ -418,13 +412,10 @@ fn check_git(around: &Surroundings<'_>) -> Vec<Finding> {
 fn check_disk(around: &Surroundings<'_>) -> Vec<Finding> {
     let home = &around.project.home;
     // The home may have to be made yet.
-    let folder: Option<PathBuf> = home
-        .ancestors()
-        .find(|folder| folder.is_dir())
-        .map(Path::to_owned);
-    let folder = folder.unwrap_or_else(|| around.project.root.clone());
-    vec![match rustix::fs::statvfs(&folder) {
-        Ok(disk) => grade_free_space(disk.f_bavail.saturating_mul(disk.f_frsize), &folder),
+    let folder = home.ancestors().find(|folder| folder.is_dir());
+    let folder = folder.unwrap_or(&around.project.root);
+    vec![match rustix::fs::statvfs(folder) {
+        Ok(disk) => grade_free_space(disk.f_bavail.saturating_mul(disk.f_frsize), folder),
         Err(error) => Finding::problem(
             format!("the disk of {} cannot be asked: {error}", folder.display()),
             "see that the folder can be read",
