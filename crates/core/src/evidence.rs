@@ -312,17 +312,10 @@ impl Evidence {
     /// The commit that it names; none where it names none.
     #[must_use]
     pub fn commit_id(&self) -> Option<&String> {
-        match self {
-            Self::Committed { commit } | Self::Merged { commit, .. } => Some(commit),
-            Self::GatePassed
-            | Self::Checked { .. }
-            | Self::Decided { .. }
-            | Self::Changed { .. }
-            | Self::NoneAsked
-            | Self::Claim
-            | Self::TakenOver
-            | Self::Claimed { .. }
-            | Self::Weakened { .. } => None,
+        if let Self::Committed { commit } | Self::Merged { commit, .. } = self {
+            Some(commit)
+        } else {
+            None
         }
     }
 
@@ -386,18 +379,11 @@ pub(crate) const CHECK_PASSED: &str = "check passed";
 /// no evidence, as of a phase that only holds others.
 pub(crate) fn describe_evidence(evidence: &[Evidence]) -> Option<String> {
     let basis = basis_of_evidence(evidence)?;
-    let files = evidence.iter().find_map(|one| match one {
-        Evidence::Changed { files } => Some(*files),
-        Evidence::GatePassed
-        | Evidence::Checked { .. }
-        | Evidence::Decided { .. }
-        | Evidence::Committed { .. }
-        | Evidence::Merged { .. }
-        | Evidence::NoneAsked
-        | Evidence::Claim
-        | Evidence::TakenOver
-        | Evidence::Claimed { .. }
-        | Evidence::Weakened { .. } => None,
+    let files = evidence.iter().find_map(|one| {
+        let Evidence::Changed { files } = one else {
+            return None;
+        };
+        Some(*files)
     });
     let words = match (basis, files.flatten()) {
         (Basis::Check, _) => CHECK_PASSED.to_owned(),

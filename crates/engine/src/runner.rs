@@ -589,29 +589,13 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) {
         for input in inputs {
-            let events = match &input {
-                Input::Looked { events, .. }
-                | Input::Committed(events)
-                | Input::Changed(events) => events.clone(),
-                Input::Refused(_)
-                | Input::AgentEnded { .. }
-                | Input::Baseline { .. }
-                | Input::GateEnded { .. }
-                | Input::CommitEnded { .. }
-                | Input::CommitStopped { .. }
-                | Input::LaneEnded { .. }
-                | Input::WorkLost { .. }
-                | Input::MergeEnded { .. }
-                | Input::Circling { .. }
-                | Input::Spent { .. }
-                | Input::TimeBoxOver { .. }
-                | Input::Elsewhere(_)
-                | Input::WaitAnswered { .. }
-                | Input::PullRequestOpened { .. }
-                | Input::PullRequestSeen { .. }
-                | Input::Time
-                | Input::PauseFile
-                | Input::Stop { .. } => Vec::new(),
+            let events = if let Input::Looked { events, .. }
+            | Input::Committed(events)
+            | Input::Changed(events) = &input
+            {
+                events.clone()
+            } else {
+                Vec::new()
             };
             if let Some(last) = events.last() {
                 self.time

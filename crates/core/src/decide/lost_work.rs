@@ -196,25 +196,9 @@ fn is_asked_in_lane(story: &EventBuffer<'_>, unit: &ItemRow, row: &ItemRow) -> b
     row.is_leaf()
         && open.any(|asked| {
             // A unit is in a commit before anybody but its reviewer is asked about it.
-            let is_about_work = match asked.kind {
-                DecisionKind::AgentReview => true,
-                DecisionKind::Claim | DecisionKind::Approval => row.node != unit.node,
-                DecisionKind::HumanNeeded
-                | DecisionKind::BlockedNode
-                | DecisionKind::MergeNeeded
-                | DecisionKind::Breakpoint
-                | DecisionKind::FileConflict
-                | DecisionKind::ClaimedItems
-                | DecisionKind::AgentEdit
-                | DecisionKind::DoubtedMemory
-                | DecisionKind::UnconfirmedMemory
-                | DecisionKind::Question
-                | DecisionKind::Request
-                | DecisionKind::Review
-                | DecisionKind::PullRequest
-                | DecisionKind::Wait
-                | DecisionKind::InHand => false,
-            };
+            let is_about_work = asked.kind == DecisionKind::AgentReview
+                || (matches!(asked.kind, DecisionKind::Claim | DecisionKind::Approval)
+                    && row.node != unit.node);
             let is_since = lane.since.is_none_or(|since| asked.opened_at >= since);
             is_about_work && is_since && asked.node.as_ref() == Some(&row.node)
         })

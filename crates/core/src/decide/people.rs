@@ -151,25 +151,10 @@ pub(super) fn apply_verdict(
             let Some(answer) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
-            let problem = match row.kind {
-                DecisionKind::BlockedNode => describe_failure(story.require_item(row.run, &node)?),
-                DecisionKind::HumanNeeded
-                | DecisionKind::Claim
-                | DecisionKind::MergeNeeded
-                | DecisionKind::Breakpoint
-                | DecisionKind::FileConflict
-                | DecisionKind::ClaimedItems
-                | DecisionKind::AgentEdit
-                | DecisionKind::DoubtedMemory
-                | DecisionKind::UnconfirmedMemory
-                | DecisionKind::Question
-                | DecisionKind::Review
-                | DecisionKind::PullRequest
-                | DecisionKind::Wait
-                | DecisionKind::Request
-                | DecisionKind::InHand
-                | DecisionKind::Approval
-                | DecisionKind::AgentReview => Some(row.question.clone()),
+            let problem = if row.kind == DecisionKind::BlockedNode {
+                describe_failure(story.require_item(row.run, &node)?)
+            } else {
+                Some(row.question.clone())
             };
             reset_for_retry(story, row.run, &node, Some(answer))?;
             // An agent that meets the same problem can recall the answer.

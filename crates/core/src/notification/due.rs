@@ -31,25 +31,10 @@ pub struct DueNotification {
 /// What sort of thing a person should know of an open decision.
 #[must_use]
 pub fn notification_kind_of_decision(kind: DecisionKind) -> NotificationKind {
-    match kind {
-        DecisionKind::BlockedNode => NotificationKind::Block,
-        DecisionKind::HumanNeeded
-        | DecisionKind::Claim
-        | DecisionKind::MergeNeeded
-        | DecisionKind::Breakpoint
-        | DecisionKind::FileConflict
-        | DecisionKind::ClaimedItems
-        | DecisionKind::AgentEdit
-        | DecisionKind::DoubtedMemory
-        | DecisionKind::UnconfirmedMemory
-        | DecisionKind::Question
-        | DecisionKind::Request
-        | DecisionKind::Review
-        | DecisionKind::PullRequest
-        | DecisionKind::Wait
-        | DecisionKind::InHand
-        | DecisionKind::Approval
-        | DecisionKind::AgentReview => NotificationKind::Question,
+    if kind == DecisionKind::BlockedNode {
+        NotificationKind::Block
+    } else {
+        NotificationKind::Question
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use piton_core::request::{Injection, RequestAnswer, Until};
 use piton_core::{
-    Command, DecisionChoice, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, Refusal,
-    RunId, RunRow, Verb,
+    Command, DecisionChoice, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, RunId,
+    RunRow, Verb,
 };
 use piton_formats::registry::plan_format;
 use serde::Serialize;
@@ -381,7 +381,7 @@ pub fn decide(
             row = recheck_file(&session, row)?;
         }
         // What the store would refuse must not have changed the file before.
-        check_decidable(&row, verb)?;
+        row.check_verb(verb)?;
         kept = native_files::apply_file_decision(&session, &row, verb, why.as_deref())?;
     }
     let left_open = if verb == Verb::Skip {
@@ -498,26 +498,7 @@ fn decided_question(
 
 /// Whether a verb answers a question that stops no work.
 fn stops_no_work(kind: DecisionKind, verb: Verb) -> bool {
-    match kind {
-        DecisionKind::Question => true,
-        DecisionKind::Request => verb == Verb::Answer,
-        DecisionKind::HumanNeeded
-        | DecisionKind::Claim
-        | DecisionKind::BlockedNode
-        | DecisionKind::MergeNeeded
-        | DecisionKind::Breakpoint
-        | DecisionKind::FileConflict
-        | DecisionKind::ClaimedItems
-        | DecisionKind::AgentEdit
-        | DecisionKind::DoubtedMemory
-        | DecisionKind::UnconfirmedMemory
-        | DecisionKind::Review
-        | DecisionKind::PullRequest
-        | DecisionKind::Wait
-        | DecisionKind::InHand
-        | DecisionKind::Approval
-        | DecisionKind::AgentReview => false,
-    }
+    kind == DecisionKind::Question || (kind == DecisionKind::Request && verb == Verb::Answer)
 }
 
 /// What became of a request; `until` is when it is put off to.
@@ -633,23 +614,4 @@ fn load_decision<'w>(world: &'w World, id: &str) -> Result<(Session<'w>, Decisio
     let fits = |row: &&DecisionRow| Some(row.number) == number || Some(row.id) == whole;
     let row = rows.tables.decisions().find(fits).cloned();
     Ok((session, row.ok_or_else(unknown)?))
-}
-
-/// Whether a decision is open and takes this verb.
-fn check_decidable(row: &DecisionRow, verb: Verb) -> Result<(), Refusal> {
-    if let Some(verdict) = &row.verdict {
-        return Err(Refusal::Decided {
-            number: row.number,
-            verb: verdict.verb,
-        });
-    }
-    let fits = row.allowed_verbs();
-    if !fits.contains(&verb) {
-        return Err(Refusal::WrongVerb {
-            kind: row.kind,
-            verb,
-            fits,
-        });
-    }
-    Ok(())
 }

@@ -195,19 +195,8 @@ impl OpenQuestion {
     /// What to type to say that.
     #[must_use]
     pub fn decide_command(&self, verb: Verb) -> String {
-        let is_with_words = match verb {
-            Verb::Answer => true,
-            Verb::Reject => self.request.is_none(),
-            Verb::Approve
-            | Verb::Retry
-            | Verb::Skip
-            | Verb::KeepFile
-            | Verb::KeepPiton
-            | Verb::Merge
-            | Verb::Defer
-            | Verb::Backlog
-            | Verb::Settled => false,
-        };
+        let is_with_words =
+            verb == Verb::Answer || (verb == Verb::Reject && self.request.is_none());
         let words = if is_with_words { " --why '...'" } else { "" };
         format!("piton decide {} {verb}{words}", self.id)
     }

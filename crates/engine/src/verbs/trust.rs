@@ -35,20 +35,10 @@ impl PartView {
     /// A part as people are shown it: as it is executed, for what looks like a secret may
     /// hide a command. The value of a variable is none, and may be one.
     pub(crate) fn of_part(part: &ExecutablePart, redactor: &Redactor) -> Self {
-        let text = match part.kind {
-            PartKind::AgentEnvironment => redactor.redact(&part.text).into_owned(),
-            PartKind::AgentCommand
-            | PartKind::AgentArguments
-            | PartKind::AgentPermissions
-            | PartKind::Notify
-            | PartKind::Setup
-            | PartKind::Teardown
-            | PartKind::Check
-            | PartKind::Close
-            | PartKind::Wait
-            | PartKind::Hook
-            | PartKind::StoreGroup
-            | PartKind::LanesFolder => part.text.clone(),
+        let text = if part.kind == PartKind::AgentEnvironment {
+            redactor.redact(&part.text).into_owned()
+        } else {
+            part.text.clone()
         };
         Self {
             kind: part.kind,

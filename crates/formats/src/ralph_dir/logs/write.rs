@@ -14,22 +14,8 @@ pub fn render_activity_line(at: &str, colour: Colour, item: &LogItem) -> String 
 
 /// A line of `errors.log`, with its line end. `at` is `YYYY-MM-DD HH:MM:SS`.
 pub fn render_error_line(at: &str, item: &LogItem) -> String {
-    let mark = match item {
-        LogItem::Gutter { .. } | LogItem::Thrashing { .. } => "⚠️ ",
-        LogItem::Read(_)
-        | LogItem::Write(_)
-        | LogItem::Shell { .. }
-        | LogItem::Tokens { .. }
-        | LogItem::SessionStart { .. }
-        | LogItem::SessionEnd { .. }
-        | LogItem::Rotate { .. }
-        | LogItem::Warn { .. }
-        | LogItem::Complete
-        | LogItem::ApiError { .. }
-        | LogItem::ShellFail { .. }
-        | LogItem::Banner { .. }
-        | LogItem::Other(_) => "",
-    };
+    let is_warning = matches!(item, LogItem::Gutter { .. } | LogItem::Thrashing { .. });
+    let mark = if is_warning { "⚠️ " } else { "" };
     format!("[{}] {mark}{}\n", flatten_line(at), render_item(item))
 }
 
