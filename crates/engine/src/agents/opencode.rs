@@ -128,7 +128,8 @@ impl EventReader for OpencodeReader {
         state.record_conversation(&event["sessionID"]);
         let part = &event["part"];
         match event["type"].as_str().unwrap_or("") {
-            "step_start" => self.end = None,
+            // An error that it goes on after is none that ended its work.
+            "step_start" => (self.end, self.error) = (None, None),
             "text" => {
                 let text = part["text"].as_str().unwrap_or("");
                 state.record_words(text);
@@ -219,5 +220,41 @@ fn parse_usage(step: &Value) -> Usage {
         reasoning_tokens: tokens["reasoning"].as_u64(),
         cost_usd: cost.filter(|dollars| dollars.is_finite() && *dollars > 0.0),
         ..Usage::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::agents::ProgramVerdict;
+
+    #[test]
+    fn an_error_after_which_it_goes_on_is_no_failure() {
+        let state = ReaderState::new(PROGRAM.called, &TimeZone::UTC);
+        let mut reader = AgentOutputReader::new(state, OpencodeReader::default());
+        let mut read = |line: &str| {
+            reader.parse_line(line, Timestamp::UNIX_EPOCH);
+            reader.is_finished()
+        };
+        // It makes the conversation shorter then, and answers.
+        assert!(read(
+            r#"{"type":"error","sessionID":"s","error":{"name":"ContextOverflowError"}}"#
+        ));
+        assert!(!read(r#"{"type":"step_start","sessionID":"s","part":{}}"#));
+        assert!(read(
+            r#"{"type":"step_finish","sessionID":"s","part":{"reason":"stop"}}"#
+        ));
+        let ended = ProgramEnd {
+            code: Some(0),
+            ..ProgramEnd::default()
+        };
+        let result = reader.finish(&ended);
+        assert_eq!(
+            (result.verdict, result.error),
+            (ProgramVerdict::Succeeded, None)
+        );
     }
 }
