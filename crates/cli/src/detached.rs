@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use piton_engine::model::Event;
 use piton_engine::model::event::RunEvent;
 use piton_engine::process::PrintedLine;
+use piton_engine::process::shell::quote_word;
 use piton_engine::runner::run_log::RunLog;
 use piton_engine::verbs::detach::{self, DetachEnd, DetachedRun};
 use piton_engine::{CommandExit, Failure, Notice};
@@ -44,6 +45,7 @@ fn show_detached(run: &DetachedRun, output: &mut CliOutput) {
     if let Some(log) = log {
         output.print_note(&format!("log: {log}"));
     }
+    let run = quote_word(run);
     output.print_hint(&format!(
         "watch it with `piton attach {run}`, end it with `piton stop {run}`"
     ));

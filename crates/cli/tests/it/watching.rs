@@ -515,6 +515,19 @@ fn of_two_runs_at_work_each_hint_names_one_that_works_as_typed() {
 }
 
 #[test]
+fn the_hint_of_a_detached_run_works_as_typed_whatever_its_name() {
+    let scratch = one_item();
+    let list = r#"{"userStories": [{"id": "build", "title": "build it", "passes": false}]}"#;
+    scratch.write("my plan.json", list);
+    let run = ["run", "my plan.json", "--agent", "./agent.sh", "--detach"];
+    let said = scratch.piton(&run);
+    let hint = "watch it with `piton attach 'my plan'`, end it with `piton stop 'my plan'`";
+    assert!(said.err.contains(hint), "{}", said.err);
+    scratch.write("go", "");
+    scratch.piton(&["attach", "my plan"]);
+}
+
+#[test]
 fn a_detached_run_answers_in_one_object_and_logs_text() {
     let agent = "until [ -e go ]; do sleep 0.05; done; echo work >$PITON_ITEM.txt";
     let scratch = project(agent, 1);

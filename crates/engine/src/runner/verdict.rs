@@ -8,10 +8,12 @@ use piton_core::{AttemptId, AttemptRow, Node, Role};
 use super::runner_state::Runner;
 use crate::agents::answer;
 use crate::lies::EvidenceRule;
+use crate::process::shell::quote_word;
 
 /// How to go on with a run whose agent was started and cannot work as it is set; where
 /// others go on with the run, beside them.
 pub(super) fn resume_hint(trouble: Trouble, run: &str, has_others: bool) -> String {
+    let run = quote_word(run);
     let way = if trouble == Trouble::NoVerdict {
         let join = if has_others { " --join" } else { "" };
         format!(
@@ -124,4 +126,21 @@ fn describe_missing_verdict(row: &AttemptRow, report: &Report) -> String {
     let agent = row.agent.lines().next().unwrap_or_default();
     let agent: String = agent.chars().take(60).collect();
     format!("`{agent}` gives no verdict: {what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_to_go_on_works_as_typed_whatever_the_run_is_called() {
+        for (trouble, has_others, typed) in [
+            (Trouble::Auth, false, "`piton run 'my plan'`"),
+            (Trouble::Auth, true, "`piton run 'my plan' --join`"),
+            (Trouble::NoVerdict, false, "`piton run 'my plan' --verdict"),
+        ] {
+            let hint = resume_hint(trouble, "my plan", has_others);
+            assert!(hint.contains(typed), "{hint}");
+        }
+    }
 }
