@@ -248,8 +248,13 @@ impl LogEnd {
         if let Some((file, _)) = &mut self.file {
             read_lines(file, &mut self.open, each).ok();
         }
-        let number = std::fs::metadata(&self.path).map(|found| found.ino()).ok();
-        if number.is_none() || number == self.file.as_ref().map(|(_, number)| *number) {
+        let Ok(found) = std::fs::metadata(&self.path) else {
+            // What is written there later is of now.
+            self.is_of_now = true;
+            return;
+        };
+        let number = found.ino();
+        if self.file.as_ref().is_some_and(|(_, open)| *open == number) {
             return;
         }
         let is_first = self.file.is_none();
@@ -268,7 +273,7 @@ impl LogEnd {
         })
         .ok();
         lines.iter().for_each(|line| each(line));
-        self.file = number.map(|number| (file, number));
+        self.file = Some((file, number));
     }
 
     /// Passes over what is long ago, and over the line that begins there.
@@ -297,4 +302,22 @@ fn read_lines(file: &mut File, open: &mut Vec<u8>, each: &mut dyn FnMut(&str)) -
     String::from_utf8_lossy(open).lines().for_each(each);
     *open = rest;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_begun_while_it_is_watched_is_shown_from_its_start() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("auth.log");
+        let mut log = LogEnd::new(path.clone(), false);
+        let mut lines = Vec::new();
+        let mut read = || log.read_added(&mut |line| lines.push(line.to_owned()));
+        read();
+        std::fs::write(&path, "first\nsecond\n").expect("written");
+        read();
+        assert_eq!(lines, ["first", "second"]);
+    }
 }
