@@ -139,6 +139,19 @@ impl PlanRefusal {
         }
     }
 
+    /// A document that is not in the language it is to be in, `JSON`.
+    #[must_use]
+    pub fn unreadable(language: &str, problems: Vec<Problem>) -> Self {
+        Self {
+            problems: Some(problems),
+            ..Self::new(
+                "plan.unreadable",
+                format!("is not readable {language}; nothing was changed"),
+                "mend the file, then run again",
+            )
+        }
+    }
+
     /// Another tool's document, which is `what`.
     #[must_use]
     pub fn foreign(what: &str) -> Self {

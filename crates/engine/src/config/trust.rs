@@ -11,7 +11,6 @@ mod register;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use piton_core::trust::{ExecutablePart, PartKind, hash_of_parts, without_repeats};
@@ -221,13 +220,6 @@ impl TrustCheck {
     pub(crate) fn find_fault(&self) -> Option<Failure> {
         let fault = self.known().fault.clone();
         fault.map(RegisterFault::into_failure)
-    }
-
-    /// Where it is kept what is trusted; none in a test that trusts everything.
-    #[must_use]
-    pub fn register_path(&self) -> Option<PathBuf> {
-        let register = self.0.register.as_ref();
-        register.map(|register| register.path().to_owned())
     }
 
     /// Whether the register knows the project: what ran here before there was trust is

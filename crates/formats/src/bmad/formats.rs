@@ -65,13 +65,9 @@ fn claim_plan(text: &PlanText<'_>) -> PlanClaim {
     match detect_yaml_key(text.source.text, STATUSES) {
         Detection::Ours => PlanClaim::Plan,
         Detection::Foreign(_) | Detection::Empty => PlanClaim::NotOurs,
-        Detection::Unreadable => PlanClaim::Refused(PlanRefusal {
-            problems: Some(STORIES.problems(text.source)),
-            ..PlanRefusal::new(
-                "plan.unreadable",
-                "is not readable YAML; nothing was changed",
-                "mend the file, then run again",
-            )
-        }),
+        Detection::Unreadable => PlanClaim::Refused(PlanRefusal::unreadable(
+            "YAML",
+            STORIES.problems(text.source),
+        )),
     }
 }

@@ -143,14 +143,9 @@ fn claim_plan(text: &PlanText<'_>) -> PlanClaim {
             "is empty",
             "name the list that you mean",
         )),
-        PrdLayout::Unreadable => PlanClaim::Refused(PlanRefusal {
-            problems: Some(parse_prd(text.source).1),
-            ..PlanRefusal::new(
-                "plan.unreadable",
-                "is not readable JSON; nothing was changed",
-                "mend the file, then run again",
-            )
-        }),
+        PrdLayout::Unreadable => {
+            PlanClaim::Refused(PlanRefusal::unreadable("JSON", parse_prd(text.source).1))
+        }
         layout @ PrdLayout::Single => PlanClaim::Refused(PlanRefusal::foreign(&layout.describe())),
         layout @ PrdLayout::Foreign(_) => {
             PlanClaim::Unknown(PlanRefusal::foreign(&layout.describe()))

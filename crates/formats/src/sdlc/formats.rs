@@ -166,14 +166,9 @@ fn claim_plan(text: &PlanText<'_>) -> PlanClaim {
         layout @ (StateLayout::LowerCase | StateLayout::IssueList) => {
             PlanClaim::Refused(PlanRefusal::foreign(&layout.describe()))
         }
-        StateLayout::Unreadable if text.is_json() => PlanClaim::Refused(PlanRefusal {
-            problems: Some(parse_state(text.source).1),
-            ..PlanRefusal::new(
-                "plan.unreadable",
-                "is not readable JSON; nothing was changed",
-                "mend the file, then run again",
-            )
-        }),
+        StateLayout::Unreadable if text.is_json() => {
+            PlanClaim::Refused(PlanRefusal::unreadable("JSON", parse_state(text.source).1))
+        }
         StateLayout::Foreign(_) | StateLayout::Empty | StateLayout::Unreadable => {
             PlanClaim::NotOurs
         }

@@ -72,13 +72,8 @@ fn claim_plan(text: &PlanText<'_>) -> PlanClaim {
     match detect_layout(text.source.text) {
         TasksLayout::Tags | TasksLayout::Single => PlanClaim::Plan,
         TasksLayout::Foreign | TasksLayout::Empty => PlanClaim::NotOurs,
-        TasksLayout::Unreadable => PlanClaim::Refused(PlanRefusal {
-            problems: Some(TASKS.problems(text.source)),
-            ..PlanRefusal::new(
-                "plan.unreadable",
-                "is not readable JSON; nothing was changed",
-                "mend the file, then run again",
-            )
-        }),
+        TasksLayout::Unreadable => {
+            PlanClaim::Refused(PlanRefusal::unreadable("JSON", TASKS.problems(text.source)))
+        }
     }
 }

@@ -75,10 +75,6 @@ impl Register {
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub(super) fn stamp(&self) -> RegisterStamp {
         let found = fs::metadata(&self.path).ok();
         RegisterStamp(found.map(|found| {
