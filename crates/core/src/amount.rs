@@ -75,6 +75,17 @@ pub fn format_size(bytes: u64) -> String {
     }
 }
 
+/// The first of some names, `max` of them, and how many more there are.
+#[must_use]
+pub fn list_first<T: AsRef<str>>(names: &[T], max: usize) -> String {
+    let shown: Vec<&str> = names.iter().take(max).map(AsRef::as_ref).collect();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(max) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// Whether a number that is stored only where it says something says nothing.
 pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
     *number == T::default()

@@ -2,7 +2,7 @@
 
 use piton_engine::model::ItemState;
 use piton_engine::model::Node;
-use piton_engine::model::amount::format_duration;
+use piton_engine::model::amount::{format_duration, list_first};
 use piton_engine::verbs::account::{Account, AccountItem};
 use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
 use piton_engine::world::local_time_with_seconds;
@@ -155,17 +155,7 @@ pub(crate) fn describe_cause(item: &AccountItem) -> String {
     match (view.state, item.held_up_by.as_slice()) {
         (ItemState::Working, _) => "begun and not finished".to_owned(),
         (_, []) => how_far_reached(view).to_owned(),
-        (_, by) => format!("held up by {}", abbreviate_items(by)),
-    }
-}
-
-/// The first of the items that hold one up, and how many there are besides.
-fn abbreviate_items(by: &[String]) -> String {
-    let shown = by.iter().take(CAUSES_SHOWN).map(String::as_str);
-    let shown: Vec<&str> = shown.collect();
-    match by.len().saturating_sub(CAUSES_SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+        (_, by) => format!("held up by {}", list_first(by, CAUSES_SHOWN)),
     }
 }
 

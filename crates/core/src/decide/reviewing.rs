@@ -7,6 +7,7 @@ use super::event_buffer::EventBuffer;
 use super::guards::wrong_item_state;
 use super::judging::settle_attempt;
 use super::reopening::{advance_emptied_parents, initial_open_state, reopen_ancestors};
+use crate::amount::list_first;
 use crate::attempt::{HumanNeeded, Outcome, Report};
 use crate::decision::{DecisionKind, Verb};
 use crate::event::ItemEvent;
@@ -39,7 +40,7 @@ fn describe_reviewer_changes(report: &Report) -> Option<String> {
     let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
     let commits: Vec<String> = report.changes.commits.iter().flatten().map(short).collect();
     if !commits.is_empty() {
-        return Some(format!("committed {}", shorten_names(&commits)));
+        return Some(format!("committed {}", list_first(&commits, NAMED_MAX)));
     }
     let trees = report
         .changes
@@ -53,17 +54,8 @@ fn describe_reviewer_changes(report: &Report) -> Option<String> {
     let files: Vec<String> = files.map(|file| format!("`{file}`")).collect();
     Some(match files.is_empty() {
         true => "changed files".to_owned(),
-        false => format!("changed {}", shorten_names(&files)),
+        false => format!("changed {}", list_first(&files, NAMED_MAX)),
     })
-}
-
-/// The first of some names, and how many more there are.
-fn shorten_names(names: &[String]) -> String {
-    let shown = names.get(..NAMED_MAX).unwrap_or(names).join(", ");
-    match names.len().saturating_sub(NAMED_MAX) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 /// A reviewer has ended, and was not interrupted: its verdict counts, it is asked once

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::slice;
 use std::time::Duration;
 
+use piton_core::amount::list_first;
 use piton_core::checkout::Checkout;
 use piton_core::lane::TargetRow;
 use piton_core::{ItemRow, RunId, RunRow, Tables};
@@ -425,7 +426,7 @@ impl RunWorktree {
         if !self.is_recorded {
             let changes = git::uncommitted_changes(&self.path, &[])?;
             if !changes.is_empty() {
-                let (path, changes) = (self.path.display(), list_names(&changes, NAMED_MAX));
+                let (path, changes) = (self.path.display(), list_first(&changes, NAMED_MAX));
                 return Err(Failure::new(
                     "worktree.dirty",
                     format!("the worktree {path} has changes that are not committed: {changes}"),
@@ -645,7 +646,7 @@ pub(crate) fn detach_worktree(
     }
     let changes = git::uncommitted_changes(&path, &[])?;
     if !changes.is_empty() {
-        let (shown, changes) = (path.display(), list_names(&changes, NAMED_MAX));
+        let (shown, changes) = (path.display(), list_first(&changes, NAMED_MAX));
         let quoted = quote_word(&path.to_string_lossy()).into_owned();
         return Err(Failure::new(
             "worktree.dirty",
@@ -738,14 +739,6 @@ fn new_target(project: &Project, wanted: WorktreeSettings) -> Result<TargetRow, 
         was_there: false,
         merged: 0,
     })
-}
-
-pub(crate) fn list_names(files: &[String], max: usize) -> String {
-    let shown = files[..files.len().min(max)].join(", ");
-    match files.len().saturating_sub(max) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 /// Why a worktree stays where it is.

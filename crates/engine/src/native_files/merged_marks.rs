@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::rc::Rc;
 
+use piton_core::amount::list_first;
 use piton_core::evidence::Evidence;
 use piton_core::gate::Gate;
 use piton_core::plan::{Plan, PlannedItem};
@@ -159,21 +160,13 @@ fn was_done_as_planned(row: &ItemRow, item: &PlannedItem) -> bool {
 /// What is said of items that stay open, or are open again, although the file marks
 /// them.
 pub(crate) fn describe_misplaced_marks(file: &str, nodes: &[Node]) -> String {
-    let named: Vec<String> = nodes
-        .iter()
-        .take(NAMED_MAX)
-        .map(|node| format!("`{node}`"))
-        .collect();
-    let more = match nodes.len().saturating_sub(NAMED_MAX) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let named: Vec<String> = nodes.iter().map(|node| format!("`{node}`")).collect();
     let (marks, items) = match nodes.len() {
         1 => ("this mark", "an item"),
         _ => ("these marks", "items"),
     };
     format!(
-        "{file} marks {}{more} as done, but a merge took {marks} from {items} of other words or another check: open; leave out what is done with `piton plan skip ITEM`",
-        named.join(", ")
+        "{file} marks {} as done, but a merge took {marks} from {items} of other words or another check: open; leave out what is done with `piton plan skip ITEM`",
+        list_first(&named, NAMED_MAX)
     )
 }

@@ -7,6 +7,7 @@
 
 use std::rc::Rc;
 
+use piton_core::amount::list_first;
 use piton_core::{DecodedRecord, ItemState, Need, Node};
 
 use super::runner_state::{Runner, UncommittedProgress};
@@ -196,17 +197,13 @@ impl Runner<'_, '_> {
             .iter()
             .map(Node::as_str)
             .collect();
-        let shown = named[..named.len().min(NAMED_MAX)].join(", ");
-        let more = match named.len().saturating_sub(NAMED_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let shown = list_first(&named, NAMED_MAX);
         if named.is_empty() {
             "Record the end of the run".to_owned()
         } else if self.commits.progress.committed.iter().all(is_done) {
-            format!("Mark {shown}{more} as done")
+            format!("Mark {shown} as done")
         } else {
-            format!("Record the progress of {shown}{more}")
+            format!("Record the progress of {shown}")
         }
     }
 }

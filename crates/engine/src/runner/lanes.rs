@@ -3,6 +3,7 @@
 //! Git is called beside the runner's thread, since a checkout or a `setup` takes
 //! its time. What follows from it is decided by `piton_core::run_loop`.
 
+use piton_core::amount::list_first;
 use piton_core::event::UnitEvent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -34,7 +35,7 @@ use crate::failpoint;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::git::repositories::{RepositoryWorkTrees, try_work_trees_of_run, work_trees_of_run};
-use crate::git::worktree::{self, RunWorktree};
+use crate::git::worktree::{self, NAMED_MAX, RunWorktree};
 use crate::git::{
     self, GitControl, MovedSubmodule, OwnPaths, RefMove, RefStep, UnsavedWork, WorktreeState,
 };
@@ -212,7 +213,7 @@ fn refuse_impossible_lanes(
         "git.dirty",
         format!(
             "several workers begin at the commit that is checked out, and these have changes that are in none: {}",
-            list_first_files(&changes)
+            list_first(&changes, NAMED_MAX)
         ),
     )
     .with_hint("commit them or put them aside with `git stash`, then run again"))
@@ -246,7 +247,7 @@ fn warn_untracked_files(
         // No setting asked for lanes: what was done without them must not be missing there.
         let what = format!(
             "the run goes on in several repositories, and what was done here is in no commit: {}",
-            list_first_files(&untracked)
+            list_first(&untracked, NAMED_MAX)
         );
         return Err(Failure::new("git.dirty", what).with_hint(
             "commit them, or name in `.gitignore` what is of no use to others, then run again",
@@ -255,19 +256,10 @@ fn warn_untracked_files(
     if !untracked.is_empty() {
         tell(Notice::Warning(&format!(
             "git does not track these, and no lane has them: {}",
-            list_first_files(&untracked)
+            list_first(&untracked, NAMED_MAX)
         )));
     }
     Ok(())
-}
-
-/// The first of some files, and how many more there are.
-fn list_first_files(files: &[String]) -> String {
-    let shown = files[..files.len().min(5)].join(", ");
-    match files.len().saturating_sub(5) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 /// Refuses an agent whose program no lane will have: one by a path in the project that
@@ -486,7 +478,7 @@ fn refuse_uncommitted_changes(main: &Path) -> Result<(), Failure> {
         format!(
             "work in {} begins at the commit that is checked out there, and these have changes that are in none: {}",
             main.display(),
-            list_first_files(&changes)
+            list_first(&changes, NAMED_MAX)
         ),
     )
     .with_hint(format!(

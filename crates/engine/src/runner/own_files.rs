@@ -1,10 +1,12 @@
 //! The files that piton writes into a work tree itself: no agent made their changes.
 
+use piton_core::amount::list_first;
 use piton_formats::plan_format::PlanPlace;
 use piton_formats::registry::plan_format;
 
 use crate::failure::Failure;
 use crate::git;
+use crate::git::worktree::NAMED_MAX;
 use crate::project::Project;
 
 /// Refuses to commit changes that piton did not make, for the plan of a format at
@@ -25,17 +27,11 @@ pub(crate) fn refuse_foreign_changes(
     if changes.is_empty() {
         return Ok(());
     }
-    let shown: Vec<&str> = changes.iter().take(5).map(String::as_str).collect();
-    let more = if changes.len() > shown.len() {
-        format!(" and {} more", changes.len() - shown.len())
-    } else {
-        String::new()
-    };
     Err(Failure::new(
         "git.dirty",
         format!(
-            "`auto-commit` needs a clean work tree, and these have changes: {}{more}",
-            shown.join(", ")
+            "`auto-commit` needs a clean work tree, and these have changes: {}",
+            list_first(&changes, NAMED_MAX)
         ),
     )
     .with_hint(

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use piton_core::amount::list_first;
 use piton_core::checkout::Checkout;
 use piton_core::lane::TargetRow;
 use piton_core::{Command, HolderLiveness, RunId, RunRow, RunState};
@@ -15,8 +16,8 @@ use crate::failpoint;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::git::worktree::{
-    NAMED_MAX, RunWorktree, find_enclosing_tree, find_unreachable_commit, list_names,
-    stays_failure, wanted_worktree, worktree_path,
+    NAMED_MAX, RunWorktree, find_enclosing_tree, find_unreachable_commit, stays_failure,
+    wanted_worktree, worktree_path,
 };
 use crate::git::{self, GitControl};
 use crate::process::shell::quote_word;
@@ -243,7 +244,7 @@ pub(crate) fn remove_if_due(
         tell(Notice::Said(&format!(
             "{files} that git ignores {goes} with the worktree {}: {}",
             path.display(),
-            list_names(&ignored, IGNORED_NAMED_MAX)
+            list_first(&ignored, IGNORED_NAMED_MAX)
         )));
     }
     failpoint::point("worktree.before-remove");
@@ -347,7 +348,7 @@ fn find_reason_to_keep(
     }
     let changes = git::uncommitted_changes(path, &[])?;
     if !changes.is_empty() {
-        let changes = list_names(&changes, NAMED_MAX);
+        let changes = list_first(&changes, NAMED_MAX);
         let why = format!("it has changes that are not committed: {changes}");
         return Ok(Some(stays_failure(path, "worktree.dirty", &why).with_hint(format!(
             "look at it with `git -C {quoted} status`, commit what is to be kept, and type it again"
@@ -365,7 +366,7 @@ fn find_reason_to_keep(
     if ignored.is_empty() {
         return Ok(None);
     }
-    let ignored = list_names(&ignored, NAMED_MAX);
+    let ignored = list_first(&ignored, NAMED_MAX);
     let why = format!("it holds files that git ignores: {ignored}");
     Ok(Some(stays_failure(path, "worktree.dirty", &why)))
 }

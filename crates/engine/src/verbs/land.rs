@@ -6,6 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use piton_core::amount::list_first;
 use piton_core::lane::{Landing, TargetRow};
 use piton_core::{Command, Need, Refusal, RunRow, RunState};
 use piton_formats::merge::{ConflictMarks, MergeVersions, merge};
@@ -14,10 +15,11 @@ use piton_formats::plan_file::PlanFile;
 use super::NoticeSink;
 use super::land_others::{LandingTrigger, land_other_repositories};
 pub use super::landed_work::LandedWork;
-use super::landed_work::{not_landed_failure, render_file_list};
+use super::landed_work::not_landed_failure;
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
+use crate::git::worktree::NAMED_MAX;
 use crate::git::worktree::land_command;
 use crate::git::{self, GitControl, RefMove, RefStep, short_commit};
 use crate::native_files::FileNotice;
@@ -657,7 +659,7 @@ impl LandingContext<'_> {
         };
         let first = match changes.is_empty() {
             true => String::new(),
-            false => format!("commit {} first, then ", render_file_list(&changes)),
+            false => format!("commit {} first, then ", list_first(&changes, NAMED_MAX)),
         };
         let branch = quote_word(&self.target.branch);
         let next = format!("{first}{switch}`git merge {branch}`");
@@ -698,7 +700,7 @@ impl LandingContext<'_> {
         Ok(Err(self.stays_failure(
             &format!(
                 "these have changes that are in no commit: {}",
-                render_file_list(&changes)
+                list_first(&changes, NAMED_MAX)
             ),
             &format!(
                 "put them aside with `git stash`, then `{again}`; or commit them, then `git merge {branch}`"

@@ -7,12 +7,14 @@
 use std::path::Path;
 
 use piton_core::RunRow;
+use piton_core::amount::list_first;
 use piton_core::checkout::Checkout;
 use piton_core::lane::TargetRow;
 
-use super::landed_work::{LandedWork, not_landed_failure, render_file_list};
+use super::landed_work::{LandedWork, not_landed_failure};
 use crate::failure::Failure;
 use crate::git::repositories::try_work_trees_of_run;
+use crate::git::worktree::NAMED_MAX;
 use crate::git::worktree::land_command;
 use crate::git::{self, GitControl, RefMove, RefStep, short_commit};
 use crate::process::shell::quote_word;
@@ -263,7 +265,7 @@ impl RepositoryLanding<'_> {
         if !changes.is_empty() {
             let why = format!(
                 "these have changes that are in no commit: {}",
-                render_file_list(&changes)
+                list_first(&changes, NAMED_MAX)
             );
             let git = self.git_command();
             let next = format!("put them aside with `{git} stash`, then `{again}`");

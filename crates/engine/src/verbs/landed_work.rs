@@ -5,9 +5,6 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::git::short_commit;
 
-/// Most files that are named as changed.
-const NAMED_MAX: usize = 5;
-
 /// Work that is on the branch that it is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LandedWork {
@@ -53,12 +50,4 @@ pub(super) fn not_landed_failure(branch: &str, onto: &str, why: &str, next: &str
         format!("{branch} is not landed on {onto}: {why}"),
     )
     .with_hint(next)
-}
-
-pub(super) fn render_file_list(files: &[String]) -> String {
-    let shown = files[..files.len().min(NAMED_MAX)].join(", ");
-    match files.len().saturating_sub(NAMED_MAX) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use piton_core::amount::list_first;
 use piton_core::event::{DecisionEvent, ItemChange, ItemEvent, RunEvent};
 use piton_core::{
     DecisionKind, DecodedRecord, Edit, Event, ItemRow, ItemState, Need, Node, RunRow, RunState,
@@ -80,14 +81,9 @@ fn describe_edited_fields(edits: &[Edit]) -> String {
             None => fields.push((edit.field_name(), name.into_iter().collect())),
         }
     }
-    let fields = fields.into_iter().map(|(field, mut names)| {
-        let more = names.len().saturating_sub(NAMED_MAX);
-        names.truncate(NAMED_MAX);
-        match (names.join(", "), more) {
-            (names, _) if names.is_empty() => field.to_owned(),
-            (names, 0) => format!("{field} of {names}"),
-            (names, more) => format!("{field} of {names} and {more} more"),
-        }
+    let fields = fields.into_iter().map(|(field, names)| match &*names {
+        [] => field.to_owned(),
+        names => format!("{field} of {}", list_first(names, NAMED_MAX)),
     });
     fields.collect::<Vec<_>>().join("; ")
 }
