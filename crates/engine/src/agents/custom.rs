@@ -262,11 +262,11 @@ impl EventReader for CustomReader {
 
     fn finish(self: Box<Self>, state: ReaderState, ended: &ProgramEnd) -> AgentResult {
         let usage = self.attempt_usage();
-        let total = self
-            .read
-            .cumulative
-            .then(|| merge_usage(&self.before, &self.total))
-            .unwrap_or_default();
+        let total = if self.read.cumulative {
+            merge_usage(&self.before, &self.total)
+        } else {
+            Usage::default()
+        };
         let is_asked = self.read.success_when.is_some();
         let said = match (self.is_success, self.error) {
             (Some(true), _) => state.into_success_result(),
