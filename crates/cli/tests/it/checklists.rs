@@ -142,3 +142,36 @@ fn a_bare_run_takes_the_only_plan_with_open_items() {
     let status = scratch.piton(&["status", "002-next"]);
     assert_eq!(status.exit, 0, "{status:?}");
 }
+
+#[test]
+fn the_folder_of_a_list_stands_for_the_list() {
+    for (folder, name) in [
+        ("specs/002-next", "tasks.md"),
+        ("conductor/tracks/core/stations_1", "plan.md"),
+    ] {
+        let scratch = Scratch::new();
+        scratch
+            .write(&format!("{folder}/{name}"), "- [ ] T001 One\n")
+            .agent(AGENT);
+        let said = run(&scratch, &[folder]);
+        assert_eq!(said.exit, 0, "{said:?}");
+        let read = scratch.read(&format!("{folder}/{name}"));
+        assert_eq!(read, "- [x] T001 One\n");
+    }
+    // Other folders do not become plans by a file of that name.
+    let scratch = Scratch::new();
+    scratch.write("notes/tasks.md", "- [ ] T001 One\n");
+    let said = run(&scratch, &["notes"]);
+    assert!(said.err.contains("notes holds no plan"), "{said:?}");
+}
+
+#[test]
+fn a_plan_of_conductor_is_found_below_a_folder_of_tracks() {
+    let scratch = Scratch::new();
+    let path = "conductor/tracks/core/stations_1/plan.md";
+    scratch.write(path, CONDUCTOR);
+    let said = scratch.piton(&["init", "--yes"]);
+    assert!(said.out.contains(&format!("piton run {path}")), "{said:?}");
+    let said = scratch.piton(&["run", "--dry-run", "--agent", "true"]);
+    assert_eq!(said.exit, 0, "{said:?}");
+}

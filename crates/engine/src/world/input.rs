@@ -86,15 +86,16 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
 }
 
-/// The paths below a folder that a path with `*` for any one folder stands for, sorted.
+/// The paths below a folder that a path stands for in which each `*` is any one folder,
+/// sorted.
 pub(crate) fn expand_path(folder: &Path, path: &str) -> Vec<PathBuf> {
-    let Some((before, after)) = path.split_once("/*/") else {
+    let Some((before, after)) = path.split_once("*/") else {
         return vec![folder.join(path)];
     };
     let entries = fs::read_dir(folder.join(before)).into_iter().flatten();
-    let names = entries.flatten().map(|entry| entry.file_name());
-    let mut paths: Vec<PathBuf> = names
-        .map(|name| folder.join(before).join(name).join(after))
+    let mut paths: Vec<PathBuf> = entries
+        .flatten()
+        .flat_map(|entry| expand_path(&entry.path(), after))
         .filter(|path| path.exists())
         .collect();
     paths.sort();

@@ -126,7 +126,7 @@ impl Dialect {
             return Self::Kiro;
         }
         let outer = || criteria.iter().filter(|one| one.level == 0);
-        let tasks = outer().filter(|one| one.text.starts_with("Task:")).count();
+        let tasks = outer().filter(|one| is_task(&one.text)).count();
         if tasks > 0 && tasks * 2 > outer().count() {
             return Self::Conductor;
         }
@@ -199,10 +199,29 @@ impl Dialect {
     }
 }
 
-/// Whether an item of spec-kit may be worked on beside its neighbours: `T012 [P] text`.
+/// Whether an item of spec-kit may be worked on beside its neighbours: `T012 [P] text`,
+/// also behind another label: `T012 [US1] [P] text`.
 fn is_parallel(text: &str) -> bool {
-    let rest = ids::task_id(text).map(|id| text[id.len()..].trim_start());
-    rest.is_some_and(|rest| rest.starts_with("[P]"))
+    let Some((_, labels)) = ids::task_id(text).and_then(|id| text.split_once(id)) else {
+        return false;
+    };
+    let between = |c: char| c.is_whitespace() || c == ':' || ids::EMPHASIS.contains(&c);
+    let mut rest = labels.trim_start_matches(between);
+    while let Some((label, behind)) = rest
+        .strip_prefix('[')
+        .and_then(|label| label.split_once(']'))
+    {
+        if label == "P" {
+            return true;
+        }
+        rest = behind.trim_start_matches(between);
+    }
+    false
+}
+
+/// Whether an item of conductor says that it is a task: `Task: text`, `**Task:** text`.
+fn is_task(text: &str) -> bool {
+    text.trim_start_matches(ids::EMPHASIS).starts_with("Task:")
 }
 
 /// Kiro's lists refer to requirements by number, and begin with the same heading.

@@ -58,7 +58,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             name: "conductor-plan",
             about: "a plan of a conductor track",
             paths: &["plan.md"],
-            folders: Some(&["conductor/tracks/*"]),
+            folders: Some(&["conductor/tracks/*", "conductor/tracks/*/*"]),
             detect: |text| detect_dialect(text, Dialect::Conductor),
             ..CHECKLIST
         },
@@ -124,6 +124,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             "openspec/changes/*/tasks.md",
             ".kiro/specs/*/tasks.md",
             "conductor/tracks/*/plan.md",
+            "conductor/tracks/*/*/plan.md",
         ],
         claim: claim_plan,
         identity: |source| Some(parse_task(source).0.identity()),

@@ -28,16 +28,21 @@ pub(super) fn find_given_id(text: &str) -> Option<String> {
     bracketed.or_else(|| leading_id(text).map(slugify).or(short))
 }
 
+/// The signs of emphasis: lists write `**T012** text` as well as `T012 text`.
+pub(super) const EMPHASIS: [char; 2] = ['*', '`'];
+
 /// `T012` of `T012 [P] text`: a `T`, digits, and a small letter at most. Before a colon
 /// it has three digits at least: `T1: text` is met in other lists.
 pub(super) fn task_id(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches(EMPHASIS);
     let digits = text.strip_prefix('T')?;
     let count = digits.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &digits[count..];
     let rest = rest
         .strip_prefix(|c: char| c.is_ascii_lowercase())
         .unwrap_or(rest);
-    let is_whole = match rest.bytes().next() {
+    let behind = rest.trim_start_matches(EMPHASIS);
+    let is_whole = match behind.bytes().next() {
         None | Some(b' ' | b'\t') => count > 0,
         Some(b':') => count >= 3,
         Some(_) => false,
@@ -48,10 +53,12 @@ pub(super) fn task_id(text: &str) -> Option<&str> {
 /// `1.2` of `1.2 text` and of `1.2. text`, `3` of `3. text`. A number without a dot is
 /// a word of the text.
 pub(super) fn dotted_id(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches(EMPHASIS);
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))
         .unwrap_or(text.len());
     let (number, rest) = text.split_at(end);
+    let rest = rest.trim_start_matches(EMPHASIS);
     let id = number.strip_suffix('.').unwrap_or(number);
     let is_number = number.contains('.')
         && id

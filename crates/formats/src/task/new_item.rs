@@ -182,15 +182,15 @@ fn next_id(text: &str, task: &TaskFile, last: &Criterion) -> String {
     if task.dialect == Dialect::Conductor {
         return "Task: ".to_owned();
     }
-    let id_of = |text: &str| given_id(task.dialect, text).map(str::to_owned);
-    let Some(id) = id_of(words) else {
+    let id_of = |text: &str| split_id(task.dialect, text).map(|words| words.id.to_owned());
+    let Some(WordsWithId { open, id, rest }) = split_id(task.dialect, words) else {
         return String::new();
     };
     let bare = |id: &str| {
         id.trim_end_matches(|c: char| c.is_ascii_lowercase())
             .to_owned()
     };
-    let last = bare(&id);
+    let last = bare(id);
     let Some((head, _, width)) = split_number(&last) else {
         return String::new();
     };
@@ -202,13 +202,27 @@ fn next_id(text: &str, task: &TaskFile, last: &Criterion) -> String {
         .map(|(_, number, _)| number)
         .max()
         .map_or(1, |last| last + 1);
-    format!("{head}{next:0width$}{}", separator(&words[id.len()..]))
+    // Emphasis that goes on behind the id is of the words of that item.
+    let (open, rest) = match rest.strip_prefix(open) {
+        Some(rest) => (open, rest),
+        None => ("", rest),
+    };
+    format!("{open}{head}{next:0width$}{open}{}", separator(rest))
 }
 
-/// The id that the words of an item begin with.
-fn given_id(dialect: Dialect, words: &str) -> Option<&str> {
+/// The words of an item that begin with an id.
+struct WordsWithId<'w> {
+    /// The signs of emphasis before the id.
+    open: &'w str,
+    id: &'w str,
+    rest: &'w str,
+}
+
+fn split_id(dialect: Dialect, words: &str) -> Option<WordsWithId<'_>> {
     let id = dialect.find_id(words).or_else(|| ids::leading_id(words))?;
-    words.starts_with(id).then_some(id)
+    let (open, rest) = words.split_once(id)?;
+    let is_first = open.trim_start_matches(ids::EMPHASIS).is_empty();
+    is_first.then_some(WordsWithId { open, id, rest })
 }
 
 /// What stands between an id and the words behind it.
@@ -253,6 +267,10 @@ pub(super) fn edit_item(text: &str, row: &ItemRow, patch: &ItemPatch) -> Result<
     let end = rest
         .find(GROUP)
         .map_or(rest.len(), |at| rest[..at].trim_end().len());
+    // Emphasis that began before the id ends where it ended.
+    let is_open = words[..kept].matches("**").count() % 2 == 1;
+    let is_closed_last = is_open && rest[..end].ends_with("**");
+    let end = end - if is_closed_last { 2 } else { 0 };
     let start = words_start(text, criterion) + kept;
     Ok(replace_range(text, start..start + end, title))
 }
@@ -262,13 +280,18 @@ fn kept_prefix(dialect: Dialect, words: &str) -> usize {
     let bracketed = words
         .strip_prefix("**[")
         .and_then(|rest| rest.split_once("]**"));
-    let id = match (bracketed, given_id(dialect, words)) {
-        (Some((_, rest)), _) => words.len() - rest.len(),
-        (None, Some(id)) => id.len(),
-        (None, None) if dialect == Dialect::Conductor && words.starts_with("Task:") => 5,
+    let rest = match (bracketed, split_id(dialect, words)) {
+        (Some((_, rest)), _) => rest,
+        (None, Some(WordsWithId { open, rest, .. })) => rest.strip_prefix(open).unwrap_or(rest),
+        (None, None) if dialect == Dialect::Conductor => match words.split_once("Task:") {
+            Some((open, rest)) if open.trim_start_matches(ids::EMPHASIS).is_empty() => {
+                rest.strip_prefix(open).unwrap_or(rest)
+            }
+            Some(_) | None => return 0,
+        },
         (None, None) => return 0,
     };
-    let mut kept = id + separator(&words[id..]).len();
+    let mut kept = words.len() - rest.len() + separator(rest).len();
     while let Some((_, rest)) = words[kept..]
         .strip_prefix('[')
         .and_then(|rest| rest.split_once("] "))
@@ -346,6 +369,14 @@ mod tests {
             "- [ ] Task: One\n    - [ ] Inner\n- [x] Task: Two\n",
             "- [ ] Task: Ship it",
         );
+        check(
+            "- [x] **T001** One\n- [ ] **T002** [P] Two\n",
+            "- [ ] **T003** Ship it",
+        );
+        check(
+            "- [x] **AC-1: One**\n- [ ] **AC-2: Two**\n",
+            "- [ ] AC-3: Ship it",
+        );
     }
 
     #[test]
@@ -389,6 +420,10 @@ mod tests {
             (Dialect::SpecKit, "T012 [see docs](a) do [x] now", "T012 "),
             (Dialect::SpecKit, "T012 [P] [see docs] it", "T012 [P] "),
             (Dialect::SpecKit, "T012 [x] now", "T012 "),
+            (Dialect::SpecKit, "**T012** [P] Wire it", "**T012** [P] "),
+            (Dialect::Plain, "**T01: Wire it**", "**T01: "),
+            (Dialect::Conductor, "Task: Wire it", "Task: "),
+            (Dialect::Conductor, "**Task:** Wire it", "**Task:** "),
         ] {
             assert_eq!(&words[..kept_prefix(dialect, words)], kept, "{words}");
         }

@@ -141,8 +141,11 @@ pub(super) fn planned_criterion(task: &TaskFile, at: usize, source: &str) -> Pla
         WorkOrder::Comments | WorkOrder::Parts => FileScope::default(),
     };
     let needs_approval = task.dialect.traits().needs_approval;
+    // What a person is to see may be parted into boxes.
+    let mut line = std::iter::successors(Some(at), |at| task.criteria[*at].parent);
+    let is_for_person = line.any(|at| needs_approval(&task.criteria[at].text));
     PlannedItem {
-        approval: !holds_others && needs_approval(&criterion.text),
+        approval: !holds_others && is_for_person,
         scope,
         prompt: (!holds_others).then(|| prompt_of_criterion(task, criterion, &title)),
         model: front_text(front, |front| front.model.as_ref()).map(str::to_owned),

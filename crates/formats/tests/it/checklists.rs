@@ -221,3 +221,55 @@ fn a_box_without_words_is_no_item() {
     let named = problems.iter().filter(|one| one.code == "EMPTY_CRITERION");
     assert_eq!(named.count(), 3, "{problems:?}");
 }
+
+#[test]
+fn emphasis_changes_nothing_of_what_a_list_means() {
+    let bold = |text: &str, ids: &[&str]| {
+        let mut text = text.to_owned();
+        for id in ids {
+            text = text.replacen(&format!("] {id}"), &format!("] **{id}**"), 1);
+        }
+        text
+    };
+    let of_spec_kit = [
+        "T001", "T002", "T003", "T004", "T005 ", "T005a", "T006", "T007", "T008", "T009", "T010",
+    ];
+    for (text, ids) in [
+        (SPEC_KIT, &of_spec_kit[..]),
+        (OPENSPEC, &["1.1", "1.2", "1.3", "2.1", "2.2", "2.10"]),
+        (CONDUCTOR, &["Task:"; 9]),
+    ] {
+        let written = bold(text, ids);
+        assert_ne!(written, text);
+        let without_words = |text: &str| -> Vec<String> {
+            let items = plan(text).items.into_iter();
+            let about = items.map(|item| {
+                (
+                    item.id,
+                    item.state,
+                    item.depends_on.len(),
+                    item.approval,
+                    item.scope,
+                )
+            });
+            about.map(|about| format!("{about:?}")).collect()
+        };
+        assert_eq!(without_words(&written), without_words(text), "{written}");
+    }
+}
+
+#[test]
+fn a_mark_of_parallel_work_may_stand_behind_another_label() {
+    let text = "# Tasks: X\n\n- [ ] T001 [US1] [P] One\n- [ ] T002 [P] [US1] Two\n- [ ] T003 [US1] [Please] Three\n";
+    let items = plan(text).items;
+    let waits: Vec<usize> = items.iter().map(|item| item.depends_on.len()).collect();
+    assert_eq!(waits, [0, 0, 2]);
+}
+
+#[test]
+fn what_a_person_is_to_verify_is_theirs_in_each_of_its_parts() {
+    let text = "# Plan: X\n\n- [x] Task: One\n- [ ] Task: Conductor - User Manual Verification 'Reader'\n    - [ ] Print it\n    - [ ] Look at it\n";
+    let items = plan(text).items;
+    let asked: Vec<bool> = items.iter().map(|item| item.approval).collect();
+    assert_eq!(asked, [false, false, true, true]);
+}

@@ -89,13 +89,19 @@ impl PlanPath {
         })
     }
 
-    /// The plans in one file that lie in a folder.
+    /// The plans in one file that lie in a folder, or below it where such plans lie.
     pub(crate) fn collect_in_folder(world: &World, folder: &Path) -> Vec<Self> {
         let formats = plan_formats().iter();
+        let here = fs::canonicalize(world.resolve_path(folder));
+        let path_from_here = |name: &&'static str| match &here {
+            Ok(here) if is_folder_of(here, name) => last_part(name),
+            Ok(_) | Err(_) => *name,
+        };
         let found = formats.flat_map(|format| {
             let files = |names: &'static [&'static str]| {
                 let paths = names
                     .iter()
+                    .map(path_from_here)
                     .flat_map(|name| input::expand_path(folder, name));
                 paths.filter_map(|path| Self::resolve(world, &path))
             };
@@ -256,6 +262,20 @@ impl PlanPath {
 /// The name at the end of a path.
 fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether a folder is one in which files of this path lie: `specs/1-tides` of
+/// `specs/*/tasks.md`.
+fn is_folder_of(folder: &Path, path: &str) -> bool {
+    let Some((parents, _)) = path.rsplit_once('/') else {
+        return false;
+    };
+    let mut names = folder.iter().rev();
+    let mut parts = parents.rsplit('/');
+    parts.all(|part| {
+        let name = names.next();
+        name.is_some_and(|name| part == "*" || name == part)
+    })
 }
 
 /// Whether a plan of some format is looked for at the end of this path.
