@@ -218,6 +218,14 @@ impl Project {
         path.to_str().map(str::to_owned)
     }
 
+    /// The same project with its files as they lie in the work tree of the caller.
+    pub(crate) fn seen_from_work_tree(&self) -> Self {
+        Self {
+            root: self.work_tree.clone(),
+            ..self.clone()
+        }
+    }
+
     /// The path that the journal keeps as `relative`.
     #[must_use]
     pub fn absolute_path(&self, relative: &str) -> PathBuf {

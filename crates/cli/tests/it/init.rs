@@ -306,6 +306,56 @@ fn what_is_found_is_offered_only_where_it_can_be_used_and_typed_from_here() {
     assert_eq!(scratch.piton(&["issue", "list"]).exit, 2);
 }
 
+/// The line of `next:`, as a shell gets it.
+fn next_command(said: &Said) -> Vec<String> {
+    let typed = said.err.split("next: `").nth(1).expect("a next step");
+    let typed = typed.split('`').next().expect("it ends");
+    let typed = typed.strip_prefix("piton").expect("a command of piton");
+    let words = format!("printf '%s\\n'{typed}");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &words])
+        .output();
+    let output = String::from_utf8(output.expect("a shell").stdout).expect("text");
+    output.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_next_step_can_be_typed_whatever_the_plan_is_called() {
+    let scratch = Scratch::new();
+    scratch.write("specs/001 it's/tasks.md", "- [ ] T001 Write hello\n");
+    let said = scratch.piton(&["init"]);
+    assert_eq!(next_command(&said), ["run", "specs/001 it's/tasks.md"]);
+}
+
+#[test]
+fn a_second_work_tree_is_offered_the_plan_that_lies_in_it() {
+    let scratch = Scratch::new();
+    scratch
+        .write("TODO.md", "- [ ] one\n")
+        .write(".gitignore", "/tree/\n/prd.json\n");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "-qm", "begin"]);
+    scratch.git(&["worktree", "add", "-q", "tree", "-b", "side"]);
+    // What lies in the main work tree alone can be run from both.
+    scratch
+        .write("prd.json", STORIES)
+        .write("tree/TODO.md", "- [x] one\n- [ ] two\n- [ ] three\n");
+    let mut command = scratch.command_in("tree", &["init"]);
+    let said = Said::of(&command.output().expect("piton starts"));
+    assert_eq!(next_command(&said), ["run", "TODO.md"], "{}", said.err);
+    assert!(
+        said.out.contains("2 of 3 open: `piton run TODO.md`"),
+        "{}",
+        said.out
+    );
+    assert!(said.out.contains("`piton run ../prd.json`"), "{}", said.out);
+    assert!(
+        !said.err.contains("neither read nor written"),
+        "{}",
+        said.err
+    );
+}
+
 #[test]
 fn without_a_terminal_nothing_is_asked() {
     let scratch = Scratch::new().with_fixed_clock();

@@ -28,6 +28,7 @@ use super::run::ItemCounts;
 use super::run::plan_path::PlanPath;
 use crate::failure::Failure;
 use crate::native_files::project_sync::{self, ProjectFile, project_files};
+use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -137,18 +138,28 @@ pub fn survey_project(world: &World, with: &[String]) -> Result<InitReport, Fail
         .map(|name| parse_family(name))
         .collect::<Result<Vec<_>, _>>()?;
     let mut found = find_project_files(&project, &kept, &with);
-    found.extend(find_other_files(world, &project, &kept));
-    found.sort_by(|a, b| a.path.cmp(&b.path));
     for finding in &mut found {
         finding.adoption = adoption_of_finding(&project, finding);
     }
+    let elsewhere = find_second_worktree(&project);
+    // In a second work tree, a plan is the one that lies there.
+    if elsewhere.is_some() {
+        let plans = find_other_files(world, &project.seen_from_work_tree(), &kept);
+        found.extend(plans.into_iter().filter(|file| file.command.is_some()));
+    }
+    for file in find_other_files(world, &project, &kept) {
+        if found.iter().all(|known| known.path != file.path) {
+            found.push(file);
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(InitReport {
         home: project.home.display().to_string(),
         ignore: missing_ignore_lines(&project, &found),
         could_begin: missing_families(&project, &found),
         found,
         said: Vec::new(),
-        elsewhere: find_second_worktree(&project),
+        elsewhere,
         settings: Vec::new(),
         done: false,
     })
@@ -285,6 +296,7 @@ fn find_other_files(world: &World, project: &Project, kept: &[String]) -> Vec<In
     others
         .filter_map(|path| {
             let mut found = inspect_other_file(world, project, &path)?;
+            found.adoption = adoption_of_finding(project, &found);
             if found.intent == Intent::Adopt && kept.contains(&found.path) {
                 found.intent = Intent::Kept;
             }
@@ -365,7 +377,8 @@ fn inspect_other_file(world: &World, project: &Project, path: &str) -> Option<In
 }
 
 fn typed_command(world: &World, verb: &str, path: &Path) -> String {
-    format!("piton {verb} {}", path_as_typed(world, path).display())
+    let path = path_as_typed(world, path).display().to_string();
+    format!("piton {verb} {}", quote_word(&path))
 }
 
 fn count_errors(format: &Format, path: &str, text: &str) -> usize {

@@ -1069,16 +1069,14 @@ fn only_plan(files: Vec<PlanPath>) -> Result<Option<PlanPath>, Failure> {
         [] => Ok(foreign),
         [(one, _)] => Ok(Some(one.clone())),
         several => Err(several_plans_failure(several.iter().map(
-            |(file, ItemCounts { open, .. })| {
-                format!("{} ({open} open)", display_path(&file.shown))
-            },
+            |(file, ItemCounts { open, .. })| format!("{} ({open} open)", typed_path(&file.shown)),
         ))),
     }
 }
 
-fn display_path(path: &Path) -> String {
+fn typed_path(path: &Path) -> String {
     let path = path.strip_prefix(".").unwrap_or(path);
-    path.display().to_string()
+    quote_word(&path.to_string_lossy()).into_owned()
 }
 
 fn several_plans_failure(names: impl Iterator<Item = String>) -> Failure {
@@ -1112,9 +1110,9 @@ fn find_target_here(world: &World) -> Result<RunTarget, Failure> {
                 [] => Ok(RunTarget::of_file(world, file)),
                 [one] if is_over => Ok(RunTarget::of_run(project, one.name.clone())),
                 several => {
-                    let names = several.iter().map(|run| run.name.clone());
+                    let names = several.iter().map(|run| quote_word(&run.name).into_owned());
                     Err(several_plans_failure(
-                        std::iter::once(display_path(&file.shown)).chain(names),
+                        std::iter::once(typed_path(&file.shown)).chain(names),
                     ))
                 }
             }

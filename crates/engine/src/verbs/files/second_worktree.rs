@@ -4,9 +4,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use piton_formats::format::{self, DocumentRole, RecognisedFile};
 use serde::Serialize;
 
-use super::discovery::collect_native_paths;
+use super::discovery::{PathContent, collect_native_paths, read_content};
 use super::{Adoption, FileStanding, ListedFile};
 use crate::project::Project;
 
@@ -17,7 +18,8 @@ pub struct SecondWorktree {
     pub kept: PathBuf,
     /// The present work tree, whose files are not.
     pub here: PathBuf,
-    /// The native files that lie here, seen from the work tree.
+    /// The native files that lie here, seen from the work tree. A plan is run where it
+    /// lies, and is not among them.
     pub files: Vec<String>,
 }
 
@@ -30,11 +32,28 @@ pub fn find_second_worktree(project: &Project) -> Option<SecondWorktree> {
     if root.starts_with(work_tree) {
         return None;
     }
+    let here = project.seen_from_work_tree();
+    let mut files = collect_native_paths(project, work_tree);
+    files.retain(|path| !is_run_by_path(&here, path));
     Some(SecondWorktree {
         kept: root.clone(),
         here: work_tree.clone(),
-        files: collect_native_paths(project, work_tree),
+        files,
     })
+}
+
+/// Whether `piton run` works through the file, or through the folder that it lies in.
+fn is_run_by_path(project: &Project, path: &str) -> bool {
+    let PathContent::Text(text) = read_content(project, path) else {
+        return false;
+    };
+    let Ok(RecognisedFile::Format(format)) = format::recognise_file(path, &text) else {
+        return false;
+    };
+    match format.role {
+        DocumentRole::Plan | DocumentRole::Definition | DocumentRole::Progress => true,
+        DocumentRole::Other | DocumentRole::Adopted | DocumentRole::OtherTool => false,
+    }
 }
 
 impl SecondWorktree {
