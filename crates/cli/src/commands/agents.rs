@@ -37,10 +37,10 @@ fn show_agents(report: &AgentsReport, _: &World, output: &mut CliOutput) {
     output.print_data(&lines);
     if !used.iter().any(|one| one.named_by == AgentNamedBy::Config) {
         let installed = report.programs.iter().find(|one| one.path.is_some());
-        let name = installed.map_or("claude", |one| one.name);
-        output.print_hint(&format!(
-            "no agent is set for new runs: `piton config set agent.use {name}`, or `piton run PLAN --agent {name}`"
-        ));
+        output.print_hint(&match installed.map(|one| one.name) {
+            Some(name) => format!("no agent is set for new runs: `piton config set agent.use {name}`, or `piton run PLAN --agent {name}`"),
+            None => "no agent is set for new runs: install one, or name a command that reads a prompt: `piton run PLAN --agent 'sh:CMD'`".to_owned(),
+        });
     }
 }
 

@@ -32,7 +32,9 @@ struct Made {
 
 impl Made {
     fn of(scratch: Scratch, command: &[&str]) -> Self {
-        let said = scratch.piton(command);
+        let mut command = scratch.command(command);
+        let output = command.env("PATH", search_path(&scratch)).output();
+        let said = Said::of(&output.expect("piton starts"));
         Self {
             scratch,
             said,
@@ -50,19 +52,23 @@ impl Made {
     /// Types a command as it was printed, in a shell that finds piton.
     fn types(&self, typed: &str) -> Said {
         let mut shell = self.scratch.shell("-c");
-        let piton = std::path::Path::new(env!("CARGO_BIN_EXE_piton"));
-        let path = format!(
-            "{}:{}:{}",
-            piton.parent().expect("it lies in a folder").display(),
-            self.scratch.path().join("bin").display(),
-            std::env::var("PATH").unwrap_or_default()
-        );
-        shell.arg(typed).env("PATH", path);
+        shell.arg(typed).env("PATH", search_path(&self.scratch));
         let running = Running::start(shell);
         // What waits for an agent waits no longer.
         self.scratch.write("go", "");
         running.end()
     }
+}
+
+/// Where a shell finds piton, and the agent of a project.
+fn search_path(scratch: &Scratch) -> String {
+    let piton = std::path::Path::new(env!("CARGO_BIN_EXE_piton"));
+    format!(
+        "{}:{}:{}",
+        piton.parent().expect("it lies in a folder").display(),
+        scratch.path().join("bin").display(),
+        std::env::var("PATH").unwrap_or_default()
+    )
 }
 
 /// The commands of a text that can be typed: in backticks, without a word in

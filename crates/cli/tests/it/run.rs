@@ -7,7 +7,7 @@ mod seen;
 
 use rustix::process::Signal;
 
-use crate::harness::{DEMO, RUN, Running, Scratch, is_alive};
+use crate::harness::{DEMO, RUN, Running, Said, Scratch, is_alive};
 use crate::lanes::list;
 
 /// One phase.
@@ -278,14 +278,25 @@ mod agents {
         scratch.script("bin/claude", "true");
         let mut command = scratch.command(&["run", "demo"]);
         let path = format!("{}:/usr/bin:/bin", scratch.path().join("bin").display());
-        let said =
-            crate::harness::Said::of(&command.env("PATH", path).output().expect("piton starts"));
+        let said = Said::of(&command.env("PATH", path).output().expect("piton starts"));
         insta::assert_snapshot!(said.shown(&scratch), @r"
         error: no agent is named; on PATH there is: claude [agent.missing]
-        hint: name one, a program that piton knows or a command that reads a prompt: `piton run demo --agent claude`; or set `use` under `[agent]` in .piton/config.toml
+        hint: name a program that is there: `piton run demo --agent claude`, or a command that reads a prompt; or set `use` under `[agent]` in .piton/config.toml
         [exit 2]
         ");
         assert!(!scratch.has(".piton"));
+        let mut command = scratch.command(&["run", "demo"]);
+        let none = Said::of(
+            &command
+                .env("PATH", "/usr/bin:/bin")
+                .output()
+                .expect("piton starts"),
+        );
+        insta::assert_snapshot!(none.shown(&scratch), @r"
+        error: no agent is named; no known agent is on PATH [agent.missing]
+        hint: install a program that piton knows, such as `npm install -g @anthropic-ai/claude-code`, or name a command that reads a prompt: `piton run demo --agent 'sh:CMD'`; or set `use` under `[agent]` in .piton/config.toml
+        [exit 2]
+        ");
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn agents_are_listed_with_version_login_and_who_named_them() {
     qwen | not installed | install it with `npm install -g @qwen-code/qwen-code`
     copilot | not installed | install it with `npm install -g @github/copilot`
     opencode | not installed | install it with `npm install -g opencode-ai`
-    hint: no agent is set for new runs: `piton config set agent.use claude`, or `piton run PLAN --agent claude`
+    hint: no agent is set for new runs: install one, or name a command that reads a prompt: `piton run PLAN --agent 'sh:CMD'`
     [exit 0]
     ");
     let programs = Programs::new(&[

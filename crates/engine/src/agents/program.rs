@@ -38,17 +38,17 @@ pub fn check_program(
         ..at
     };
     let program = program_of_launch(agent, &launch);
-    match program.and_then(|program| missing_program_reason(&program, at)) {
-        Some(why) => Err(Failure::new(
-            "agent.cannot_start",
-            format!("the agent cannot be started: {why}"),
-        )
-        .with_hint(format!(
-            "name a program that is there: {}; nothing was started",
-            program_table::agent_choices()
-        ))),
-        None => Ok(()),
-    }
+    let Some(why) = program.and_then(|program| missing_program_reason(&program, at)) else {
+        return Ok(());
+    };
+    let installed: Vec<&str> = program_table::program_names()
+        .filter(|name| missing_program_reason(name, at).is_none())
+        .collect();
+    let what = format!("the agent cannot be started: {why}");
+    Err(Failure::new("agent.cannot_start", what).with_hint(format!(
+        "{}; nothing was started",
+        program_table::naming_hint(&installed)
+    )))
 }
 
 /// What is known of a start before it is one.
@@ -170,6 +170,28 @@ mod tests {
         check("./plain", Some("permission denied"));
         check("plain", Some("permission denied"));
         check("no-such-agent | tee log", Some("not found"));
+    }
+
+    #[test]
+    fn a_hint_names_no_program_that_is_not_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = ProgramSearch {
+            folder: folder.path(),
+            path: folder.path().to_str(),
+        };
+        let hint = || {
+            let agent = Shell::new("claude");
+            let failure = check_program(&agent, &LaunchOptions::default(), at);
+            failure.expect_err("not there").hint.expect("a hint")
+        };
+        let empty = hint();
+        assert!(!empty.contains("--agent claude"), "{empty}");
+        assert!(empty.contains("npm install"), "{empty}");
+        let path = folder.path().join("codex");
+        fs::write(&path, "").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
+        let there = hint();
+        assert!(there.contains("`--agent codex`,"), "{there}");
     }
 
     #[test]

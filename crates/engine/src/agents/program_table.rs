@@ -61,12 +61,17 @@ pub fn program_names() -> impl Iterator<Item = &'static str> {
     KNOWN_PROGRAMS.iter().map(|program| program.name)
 }
 
-/// What `--agent` may be, for hints.
+/// How a person names an agent where these programs are installed, for hints.
 #[must_use]
-pub fn agent_choices() -> String {
-    let names: Vec<&str> = program_names().collect();
-    let names = names.join("`, `");
-    format!("`--agent {names}`, or a command that reads a prompt")
+pub fn naming_hint(installed: &[&str]) -> String {
+    if installed.is_empty() {
+        return format!(
+            "install a program that piton knows, such as `{}`, or name a command that reads a prompt: `--agent 'sh:CMD'`",
+            KNOWN_PROGRAMS[0].install
+        );
+    }
+    let names = installed.join("`, `");
+    format!("name a program that is there: `--agent {names}`, or a command that reads a prompt")
 }
 
 /// The adapter of a program that is configured so.

@@ -165,8 +165,8 @@ fn shell_agent(name: &str, command: &str) -> Result<Box<dyn Agent>, Failure> {
         return Ok(Box::new(Shell::new(command)));
     }
     let what = format!("the agent `{name}` is a command that does nothing");
-    let choices = program_table::agent_choices();
-    Err(Failure::new("agent.missing", what).with_hint(format!("name a program: {choices}")))
+    Err(Failure::new("agent.missing", what)
+        .with_hint("name a program, or a command that reads a prompt; see which are installed with `piton agents`"))
 }
 
 /// Why the work of a program that piton knows cannot be judged so; none where it can.
@@ -195,8 +195,10 @@ pub(super) fn check_chain(config: &Config) -> Result<(), String> {
             || name.starts_with("sh:");
         if !is_known {
             return Err(format!(
-                "agent.use: no agent is called `{name}`; in a chain stand names of `[agents]` and `[agent.commands]`, `sh:CMD`, and {}",
-                program_table::agent_choices()
+                "agent.use: no agent is called `{name}`; in a chain stand names of `[agents]` and `[agent.commands]`, `sh:CMD`, and programs that piton knows: {}",
+                program_table::program_names()
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ));
         }
         if names[..nth].contains(name) {

@@ -42,7 +42,7 @@ use super::init::enable_companion_files;
 use super::land::land_at_end;
 use crate::agents;
 use crate::agents::prices::Prices;
-use crate::agents::program_table::{KNOWN_PROGRAMS, program_names};
+use crate::agents::program_table::{self, program_names};
 use crate::agents::{Agent, ProgramSearch};
 use crate::config::Config;
 use crate::config::trust::{self, TrustCheck};
@@ -1350,14 +1350,14 @@ fn choose_agents(
         return Ok(names.to_vec());
     }
     let found = agents_on_path(world);
-    let first = likeliest_agent(&found);
-    let found = if found.is_empty() {
-        "no known agent is on PATH".to_owned()
-    } else {
-        format!("on PATH there is: {}", found.join(", "))
+    let what = match &*found {
+        [] => "no agent is named; no known agent is on PATH".to_owned(),
+        found => format!("no agent is named; on PATH there is: {}", found.join(", ")),
     };
-    Err(Failure::new("agent.missing", format!("no agent is named; {found}"))
-        .with_hint(format!("name one, a program that piton knows or a command that reads a prompt: `--agent {first}`; or set `use` under `[agent]` in .piton/config.toml")))
+    Err(Failure::new("agent.missing", what).with_hint(format!(
+        "{}; or set `use` under `[agent]` in .piton/config.toml",
+        program_table::naming_hint(&found)
+    )))
 }
 
 /// The programs that piton knows and `PATH` has.
@@ -1380,10 +1380,11 @@ pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> Str
     if names_agent {
         return typed;
     }
-    format!(
-        "{typed} --agent {}",
-        likeliest_agent(&agents_on_path(world))
-    )
+    // Where there is none, the command says what to install.
+    match agents_on_path(world).first() {
+        Some(agent) => format!("{typed} --agent {agent}"),
+        None => typed,
+    }
 }
 
 /// A program that is not there is noticed before anything is stored.
