@@ -438,6 +438,8 @@ fn a_run_that_waits_for_a_person_says_who_took_what() {
     let said = scratch.piton(RUN);
     let words = "waiting: `only` is taken by Ada until 20";
     assert!(said.err.contains(words), "{}", said.err);
+    let typed = "give it back with `piton release list:only`";
+    assert!(said.err.contains(typed), "{}", said.err);
     assert_eq!(scratch.read("order"), "only\n");
 }
 

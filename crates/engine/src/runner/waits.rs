@@ -18,6 +18,7 @@ use crate::failpoint;
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::process::Trusted;
+use crate::process::shell::quote_word;
 use crate::process::{self, CallOutput, ScriptCall, StopHandle};
 
 /// How long a command may take to answer.
@@ -117,7 +118,12 @@ impl Runner<'_, '_> {
         let mut items = self.lp.tables().items(self.row.id);
         items.find_map(|item| {
             let hold = item.hold_at(now).filter(|hold| hold.until == until)?;
-            Some(format!("waiting: `{}` is {hold}", item.node))
+            let typed = format!("{}:{}", self.row.name, item.node);
+            Some(format!(
+                "waiting: `{}` is {hold}; give it back with `piton release {}`",
+                item.node,
+                quote_word(&typed)
+            ))
         })
     }
 
