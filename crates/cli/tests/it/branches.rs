@@ -55,6 +55,33 @@ fn changes(scratch: &Scratch) -> String {
 }
 
 #[test]
+fn a_finished_run_names_the_branch_that_has_its_work() {
+    let scratch = Scratch::new();
+    scratch.write("TODO.md", "- [ ] one\n");
+    scratch.agent("echo made > made\ngit add made\ngit commit -qm made");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "-qm", "begin"]);
+    scratch.git(&["switch", "-qc", "side"]);
+    let run = [
+        "run",
+        "TODO.md",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
+    let said = scratch.piton(&run);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let words = "1 item of run `TODO` is done on the branch side, which is not in what is checked out: `git merge side`";
+    let there = scratch.piton(&run);
+    assert!(!there.err.contains(words), "{}", there.err);
+    scratch.git(&["switch", "-q", "main"]);
+    let here = scratch.piton(&run);
+    assert!(here.err.contains(words), "{}", here.err);
+    assert!(here.err.contains("already finished"), "{}", here.err);
+}
+
+#[test]
 fn what_happened_on_another_branch_is_not_written_into_the_files_of_this_one() {
     let scratch = project();
     scratch.git(&["switch", "-qc", "feature"]);

@@ -11,6 +11,7 @@ mod sprint_plan;
 mod takeover;
 mod unknown_keys;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -49,6 +50,7 @@ use crate::config::trust::{self, TrustCheck};
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{CommandExit, Failure, failure_of_run_state, unwritable_file};
+use crate::git::history;
 use crate::git::repositories::PlanRepositories;
 use crate::git::worktree::{self, RunWorktree};
 use crate::lies::EvidenceRule;
@@ -858,6 +860,28 @@ fn report_definition_changes(target: &RunTarget, row: &RunRow, tell: &mut dyn Fn
     }
 }
 
+/// Names the branches that have work of a finished run which is not checked out.
+fn warn_done_elsewhere(
+    session: &Session<'_>,
+    row: &RunRow,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let rows = session.load(&[Need::Run(row.id), Need::Tree(row.id)])?;
+    let found = history::branches_of_done_items(&session.project, &rows.tables, row.id);
+    let branches: BTreeSet<&String> = found.values().collect();
+    for branch in branches {
+        let count = found.values().filter(|on| *on == branch).count();
+        let items = if count == 1 { "item" } else { "items" };
+        let are = if count == 1 { "is" } else { "are" };
+        let typed = quote_word(branch);
+        tell(Notice::Warning(&format!(
+            "{count} {items} of run `{}` {are} done on the branch {branch}, which is not in what is checked out: `git merge {typed}`, or `git switch {typed}`",
+            row.name
+        )));
+    }
+    Ok(())
+}
+
 /// What there is to say of a run that is finished, waits for a person or is worked on;
 /// none when it may be run.
 fn answer_at_rest(
@@ -891,6 +915,7 @@ fn answer_at_rest(
                 super::sync_project_files(&session, tell);
             }
             runner::warn_unmerged_lanes(&session, row, tell);
+            warn_done_elsewhere(&session, row, tell)?;
         }
         let row = row.clone();
         let account = None;
