@@ -128,7 +128,7 @@ fn an_item_that_nobody_knows_is_an_error_that_names_what_is_near() {
     assert_eq!(scratch.piton(&["prepare", "walls"]).exit, 0);
     insta::assert_snapshot!(scratch.shows(&["prepare", " "]), @r"
     error: the item has no name [usage]
-    hint: name what was worked on: `piton record auth-login --summary TEXT`
+    hint: name an item; `piton list` shows those of the plans
     [exit 2]
     ");
 }

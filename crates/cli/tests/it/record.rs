@@ -110,7 +110,7 @@ mod flags {
         ");
         insta::assert_snapshot!(scratch.shows(&["record", " "]), @r"
         error: the item has no name [usage]
-        hint: name what was worked on: `piton record auth-login --summary TEXT`
+        hint: name an item; `piton list` shows those of the plans
         [exit 2]
         ");
         insta::assert_snapshot!(scratch.shows(&["record", "a\nb"]), @r"

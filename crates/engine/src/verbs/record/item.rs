@@ -79,7 +79,7 @@ pub(crate) fn check_item_name(text: &str) -> Result<&str, Failure> {
     let text = text.trim();
     if text.is_empty() {
         return Err(Failure::new("usage", "the item has no name")
-            .with_hint("name what was worked on: `piton record auth-login --summary TEXT`"));
+            .with_hint("name an item; `piton list` shows those of the plans"));
     }
     require_one_line("the name of an item", text)?;
     if text.chars().count() > LENGTH_MAX {
