@@ -2,6 +2,8 @@
 
 use clap::{ArgAction, Args as ClapArgs};
 use piton_engine::caller::{CommandAccess, Permission};
+use piton_engine::model::Node;
+use piton_engine::verbs::item_view::ItemView;
 use piton_engine::verbs::items::{self, ItemFilter, ItemList};
 use piton_engine::{CommandExit, Failure, World};
 
@@ -54,7 +56,10 @@ fn show_items(found: &ItemList, world: &World, output: &mut CliOutput) {
             run = Some(&item.run);
             text.push_str(&format!("{BOLD}{}{BOLD:#}\n", item.run));
         }
-        text.push_str(&format!("  {}\n", render_item_line(item, world.now())));
+        // What stands above an item is not printed: its own id may be that of others.
+        let id = Node::shown(&item.node);
+        let item = ItemView { id, ..item.clone() };
+        text.push_str(&format!("  {}\n", render_item_line(&item, world.now())));
     }
     output.print_data(&text);
     if found.items.is_empty() {

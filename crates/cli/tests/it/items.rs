@@ -444,6 +444,40 @@ fn a_run_that_waits_for_a_person_says_who_took_what() {
 }
 
 #[test]
+fn an_item_below_others_is_named_as_it_is_shown() {
+    let scratch = project();
+    scratch.write(
+        "TODO.md",
+        "- [ ] 1. Build\n  - [ ] 1.1 Lay the keel\n  - [ ] 1.2 Set the mast\n",
+    );
+    scratch.piton(&[&["run", "TODO.md"], &RUN[1..], &["--once"]].concat());
+    let listed = scratch.piton(&["list"]).out;
+    for node in nodes(&scratch, &[]) {
+        assert!(node.contains('/'), "{node}");
+        assert!(listed.contains(&format!(" {node}: ")), "{listed}");
+        let (_, short) = node.rsplit_once('/').expect("it is below another");
+        for name in [&*node, short, &format!("TODO:{short}")] {
+            let shown = scratch.json(&["show", name]);
+            assert_eq!(shown["item"]["node"], *node, "{name}: {shown}");
+        }
+        done(&scratch.piton(&["done", short]));
+    }
+}
+
+#[test]
+fn an_id_of_two_items_below_others_is_refused_with_both_names() {
+    let scratch = project();
+    for file in ["TODO.md", "IMPLEMENTATION_PLAN.md"] {
+        scratch.write(file, "- [ ] a\n  - [ ] x\n  - [ ] y\n");
+        scratch.piton(&[&["run", file], &RUN[1..], &["--once"]].concat());
+    }
+    let said = scratch.piton(&["take", "y"]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    let hint = "name one of: TODO:a/y, IMPLEMENTATION_PLAN:a/y";
+    assert!(said.err.contains(hint), "{}", said.err);
+}
+
+#[test]
 fn a_secret_in_new_words_is_named() {
     let scratch = project();
     let list = "{\"features\": [{\"id\": \"b\", \"description\": \"B\", \"passes\": false}, {\"id\": \"a\", \"description\": \"A\", \"passes\": false}], \"project\": \"p\"}\n";

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::inbox::OpenQuestion;
 use super::record::item::resolve_recorded_item;
+use super::record::unknown_item::find_by_own_id;
 use super::record::unknown_item::unknown_item_failure;
 use super::status;
 use super::transcript;
@@ -243,6 +244,9 @@ pub(super) fn find_named(session: &Session<'_>, name: &str) -> Result<ShowTarget
     }
     if let Some(row) = find_attempt(session, name)? {
         return Ok(ShowTarget::Attempt(Box::new(row)));
+    }
+    if let Some((run, node)) = find_by_own_id(session, name)? {
+        return Ok(ShowTarget::Item { run, node });
     }
     // Several runs may have an item of that name, or the run that is named has none.
     found.and_then(|_| Err(unknown_name_failure(session, name)?))

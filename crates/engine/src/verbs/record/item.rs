@@ -152,7 +152,11 @@ pub(crate) fn resolve_recorded_item(
     }
 }
 
-fn load_item(session: &Session<'_>, run: RunId, node: Node) -> Result<ResolvedItem, Failure> {
+pub(super) fn load_item(
+    session: &Session<'_>,
+    run: RunId,
+    node: Node,
+) -> Result<ResolvedItem, Failure> {
     let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
     let number = rows.tables.item(run, &node).and_then(number_of_item);
     Ok(ResolvedItem {

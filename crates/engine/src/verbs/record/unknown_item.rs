@@ -2,7 +2,7 @@
 
 use piton_core::{Need, Node, RunId, RunRow};
 
-use super::item::{ResolvedItem, plan_at_root, resolve_recorded_item};
+use super::item::{ResolvedItem, load_item, plan_at_root, resolve_recorded_item};
 use crate::failure::Failure;
 use crate::process::shell::quote_word;
 use crate::session::{Session, open_runs};
@@ -19,9 +19,55 @@ pub(crate) fn resolve_known_item(
     session: &Session<'_>,
     text: &str,
 ) -> Result<ResolvedItem, Failure> {
-    let meant = resolve_recorded_item(session, text)?;
-    if !meant.is_new || is_logged(session, &meant.item)? {
-        return Ok(meant);
+    let meant = resolve_recorded_item(session, text);
+    if let Ok(known) = &meant
+        && (!known.is_new || is_logged(session, &known.item)?)
+    {
+        return meant;
+    }
+    match find_by_own_id(session, text)? {
+        Some((run, node)) => load_item(session, run, node),
+        None => {
+            meant?;
+            Err(unknown_item_failure(session, text)?)
+        }
+    }
+}
+
+/// The item below others that has this id of its own, as it is shown below them; none
+/// where none has. It is looked for in the runs that are not over, or in the one that
+/// `RUN:` names.
+///
+/// # Errors
+///
+/// When more than one has it, or the store cannot be read.
+pub(crate) fn find_by_own_id(
+    session: &Session<'_>,
+    text: &str,
+) -> Result<Option<(RunId, Node)>, Failure> {
+    let runs = session.runs()?;
+    let named = text.split_once(':').and_then(|(run, id)| {
+        let run = session.resolve_run_among(&runs, run).ok()?;
+        Some((vec![run], id))
+    });
+    let (among, id) = named.unwrap_or_else(|| (open_runs(&runs).collect(), text));
+    let mut found = Vec::new();
+    for run in among {
+        let rows = session.load(&[Need::Tree(run.id)])?;
+        let items = rows.tables.tree(run.id).filter(|item| item.plan.id == id);
+        found.extend(items.map(|item| (run, item.node.clone())));
+    }
+    match &*found {
+        [] => Ok(None),
+        [(run, node)] => Ok(Some((run.id, node.clone()))),
+        several => {
+            let names = several
+                .iter()
+                .map(|(run, node)| format!("{}:{node}", run.name));
+            let names: Vec<String> = names.map(|name| quote_word(&name).into_owned()).collect();
+            let what = format!("more than one item has the id `{id}`");
+            Err(Failure::new("usage", what).with_hint(format!("name one of: {}", names.join(", "))))
+        }
     }
     Err(unknown_item_failure(session, text)?)
 }
@@ -35,7 +81,10 @@ pub(crate) fn resolve_planned_item(
     session: &Session<'_>,
     text: &str,
 ) -> Result<(RunId, Node), Failure> {
-    match session.find_item(&session.runs()?, text)? {
+    if let Some(found) = session.find_item(&session.runs()?, text)? {
+        return Ok(found);
+    }
+    match find_by_own_id(session, text)? {
         Some(found) => Ok(found),
         None => Err(unknown_item_failure(session, text)?),
     }
