@@ -62,7 +62,7 @@ fn show_items(found: &ItemList, world: &World, output: &mut CliOutput) {
         text.push_str(&format!("  {}\n", render_item_line(&item, world.now())));
     }
     output.print_data(&text);
-    if found.items.is_empty() {
-        output.print_note("there is no such item; add one with `piton add TITLE`");
+    if let Some(why) = &found.none_because {
+        output.print_note(why);
     }
 }

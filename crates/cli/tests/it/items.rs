@@ -444,6 +444,74 @@ fn a_run_that_waits_for_a_person_says_who_took_what() {
 }
 
 #[test]
+fn a_list_of_nothing_says_why_it_is_empty() {
+    let scratch = project();
+    let why = |args: &[&str]| {
+        let found = scratch.json(&[&["list"], args].concat());
+        found["none_because"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(
+        why(&[]),
+        "there is no item here; add one with `piton add TITLE`"
+    );
+    done(&scratch.piton(&["add", "first", "--label", "bug"]));
+    done(&scratch.piton(&["add", "second", "--after", "first"]));
+    done(&scratch.piton(&["take", "first"]));
+    assert_eq!(
+        why(&["--label", "nope"]),
+        "no item is labelled `nope`; the labels here are: `bug`"
+    );
+    assert_eq!(
+        why(&["--ready"]),
+        "nothing is ready: 1 taken by a person, 1 waiting for other items"
+    );
+    done(&scratch.piton(&["done", "first"]));
+    done(&scratch.piton(&["done", "second"]));
+    assert_eq!(why(&["--open"]), "all 2 items are finished");
+    assert_eq!(
+        why(&["--open", "--label", "bug"]),
+        "the only item is finished"
+    );
+    scratch.write("TODO.md", "- [x] one\n");
+    done(&scratch.piton(&[&["run", "TODO.md"], &RUN[1..]].concat()));
+    assert_eq!(nodes(&scratch, &[]), ["first", "second"]);
+}
+
+#[test]
+fn a_finished_run_is_named_by_a_list_of_what_is_open() {
+    let scratch = project();
+    scratch.write("prd.json", ONE_FEATURE);
+    done(&scratch.piton(&[&["run", "prd.json"], &RUN[1..]].concat()));
+    let said = scratch.piton(&["list"]);
+    let words = "run `prd` is done; see its items with `piton list --in prd`";
+    assert!(said.err.contains(words), "{}", said.err);
+}
+
+const ONE_FEATURE: &str = "{\"features\": [{\"id\": \"b\", \"description\": \"B\", \"passes\": false}], \"project\": \"p\"}\n";
+
+#[test]
+fn a_plan_that_no_run_has_begun_is_listed_and_named() {
+    let scratch = project();
+    scratch.write("prd.json", ONE_FEATURE);
+    let begin = "`piton run prd.json";
+    let says = |args: &[&str]| {
+        let said = scratch.piton(args);
+        assert!(said.err.contains(begin), "{args:?}: {}", said.err);
+    };
+    for _ in ["before `init`", "after it"] {
+        assert_eq!(nodes(&scratch, &["--in", "prd.json"]), ["b"]);
+        says(&["list"]);
+        says(&["done", "b"]);
+        says(&["edit", "b", "--title", "C"]);
+        says(&["take", "b"]);
+        done(&scratch.piton(&["init"]));
+    }
+}
+
+#[test]
 fn an_item_below_others_is_named_as_it_is_shown() {
     let scratch = project();
     scratch.write(
@@ -475,6 +543,18 @@ fn an_id_of_two_items_below_others_is_refused_with_both_names() {
     assert_eq!(said.exit, 2, "{}", said.err);
     let hint = "name one of: TODO:a/y, IMPLEMENTATION_PLAN:a/y";
     assert!(said.err.contains(hint), "{}", said.err);
+}
+
+#[test]
+fn a_negative_number_is_refused_as_a_number() {
+    let scratch = project();
+    let said = scratch.piton(&["edit", "first", "--priority", "-1"]);
+    assert!(
+        said.err.contains("invalid value '-1' for '--priority"),
+        "{}",
+        said.err
+    );
+    assert!(!said.err.contains("tip:"), "{}", said.err);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::NoticeSink;
 use super::control::{ControlOutcome, outcome_of_run};
-use super::items::{checked_labels, dependencies, load_run, typed_edits};
+use super::items::{checked_labels, dependencies, load_run, no_items_here_failure, typed_edits};
 use super::run::secrets::{refuse_secrets_in_check, warn_of_secrets};
 use crate::failure::Failure;
 use crate::failure::notice::Notice;
@@ -25,8 +25,8 @@ use crate::native_files::plan_sync::load_plan_rows;
 use crate::native_files::plan_sync::typed::{TypedFileChange, edits_of_typed_change};
 use crate::runner;
 use crate::runner::run_lock;
+use crate::session::Session;
 use crate::session::person_edits::trust_typed_check;
-use crate::session::{Session, no_runs_failure};
 use crate::verbs::arguments::{non_blank, require_one_line};
 use crate::verbs::record::unknown_item::{resolve_planned_item, unknown_item_failure};
 use crate::world::World;
@@ -203,7 +203,8 @@ fn change_item(
     told: &mut NoticeSink<'_>,
     wanted: impl FnOnce(&Session<'_>, &Tables, &ItemRow) -> Result<ItemPatch, Failure>,
 ) -> Result<EditedItem, Failure> {
-    let session = Session::open_writable(world, &world.cwd)?.ok_or_else(no_runs_failure)?;
+    let session = Session::open_writable(world, &world.cwd)?;
+    let session = session.ok_or_else(|| no_items_here_failure(world))?;
     let (run, node) = resolve_planned_item(&session, item)?;
     let row = load_run(&session, run)?;
     let commands = plan_format(&row.plan.face).and_then(|format| format.item_commands);
@@ -324,7 +325,8 @@ pub fn take(
     for_s: Option<u64>,
     told: &mut NoticeSink<'_>,
 ) -> Result<TakenItem, Failure> {
-    let session = Session::open_writable(world, &world.cwd)?.ok_or_else(no_runs_failure)?;
+    let session = Session::open_writable(world, &world.cwd)?;
+    let session = session.ok_or_else(|| no_items_here_failure(world))?;
     let (run, node) = resolve_planned_item(&session, item)?;
     let row = load_run(&session, run)?;
     let lock = runner::settle_dead_runner(&session, run, told)?;

@@ -3,6 +3,7 @@
 //! An item goes into the plan that is named, else into the project's own list, a run
 //! that no file shows. See `docs/design/0058-items-by-command.md`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use piton_core::command::EditAuthor;
@@ -19,7 +20,7 @@ use piton_store::{CommitError, CommitOutcome};
 use serde::Serialize;
 
 use super::control::{ControlOutcome, outcome_of_run};
-use super::item_view::{ItemView, Viewer};
+use super::item_view::{ItemView, ItemWaitKind, Viewer};
 use super::run::plan_path::PlanPath;
 use super::run::secrets::refuse_secrets_in_items;
 use super::run::start_command;
@@ -461,6 +462,9 @@ pub enum ItemFilter {
 pub struct ItemList {
     /// The items, run by run, in the order of their plans.
     pub items: Vec<ItemView>,
+    /// Why there is none, and what to type then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub none_because: Option<String>,
 }
 
 crate::name_schema!(ItemList, "piton.items/1");
@@ -477,23 +481,41 @@ pub fn list(
     filter: ItemFilter,
     labels: &[String],
 ) -> Result<ItemList, Failure> {
-    let mut found = ItemList { items: Vec::new() };
-    let Some(session) = Session::open_read_only(world, &search_folder(world, plan))? else {
-        return match plan {
-            Some(name) => Err(crate::session::unknown_run(name, &[])),
-            None => Ok(found),
+    let session = Session::open_read_only(world, &search_folder(world, plan))?;
+    let runs = session.as_ref().map_or(Ok(Vec::new()), Session::runs)?;
+    let named = plan.map(|name| match &session {
+        Some(session) => session.resolve_run_among(&runs, name),
+        None => Err(crate::session::unknown_run(name, &[])),
+    });
+    if let (Some(name), Some(Err(failure))) = (plan, &named)
+        && failure.code == "run.unknown"
+        && let Some(items) = items_of_file(world, name)
+    {
+        let is_meant = |item: &ItemView| match filter {
+            ItemFilter::All => true,
+            ItemFilter::Open | ItemFilter::Ready => !item.is_finished(),
         };
-    };
-    let runs = session.runs()?;
-    let meant: Vec<RunRow> = match plan {
-        Some(name) => vec![session.resolve_run(name)?],
+        let (items, left): (Vec<_>, Vec<_>) = items
+            .into_iter()
+            .partition(|item| is_meant(item) && has_labels(item, labels));
+        return Ok(ItemList::new(items, &left, labels));
+    }
+    let meant: Vec<&RunRow> = match named {
+        Some(run) => vec![run?],
         None => {
             let open: Vec<RunId> = open_runs(&runs).map(|run| run.id).collect();
-            let mut runs = runs;
-            runs.retain(|run| open.contains(&run.id) || is_own_list(run));
-            runs
+            let is_meant = |run: &&RunRow| open.contains(&run.id) || is_own_list(run);
+            runs.iter().filter(is_meant).collect()
         }
     };
+    let Some(session) = session.filter(|_| !meant.is_empty()) else {
+        return Ok(ItemList {
+            items: Vec::new(),
+            none_because: Some(describe_no_plan(world, &runs)),
+        });
+    };
+    let mut items = Vec::new();
+    let mut left = Vec::new();
     for row in meant {
         let rows = session.load(&[
             Need::Run(row.id),
@@ -504,26 +526,160 @@ pub fn list(
         let viewer = Viewer {
             tables: &rows.tables,
             now: world.now(),
-            live: RunStanding::of_run(&session.project, &row).is_live,
+            live: RunStanding::of_run(&session.project, row).is_live,
             current: None,
         };
-        let items = rows.tables.tree(row.id).filter(|item| item.is_leaf());
-        let items = items.filter(|item| match filter {
-            ItemFilter::All => true,
-            ItemFilter::Open => !item.state.is_finished(),
-            ItemFilter::Ready => {
-                item.state == ItemState::Ready && item.hold_at(world.now()).is_none()
+        for item in rows.tables.tree(row.id).filter(|item| item.is_leaf()) {
+            let is_meant = match filter {
+                ItemFilter::All => true,
+                ItemFilter::Open => !item.state.is_finished(),
+                ItemFilter::Ready => {
+                    item.state == ItemState::Ready && item.hold_at(world.now()).is_none()
+                }
+            };
+            let view = ItemView::of_item(&viewer, item);
+            if is_meant && has_labels(&view, labels) {
+                items.push(view);
+            } else {
+                left.push(view);
             }
-        });
-        let items = items.filter(|item| {
-            let mut wanted = labels.iter();
-            wanted.all(|label| item.plan.tags.labels.contains(label))
-        });
-        found
-            .items
-            .extend(items.map(|item| ItemView::of_item(&viewer, item)));
+        }
     }
-    Ok(found)
+    Ok(ItemList::new(items, &left, labels))
+}
+
+impl ItemList {
+    /// The items that are listed, and why none is where all are `left` out.
+    fn new(items: Vec<ItemView>, left: &[ItemView], labels: &[String]) -> Self {
+        let none_because = items.is_empty().then(|| describe_left_out(left, labels));
+        Self {
+            items,
+            none_because,
+        }
+    }
+}
+
+fn has_labels(item: &ItemView, labels: &[String]) -> bool {
+    let mut wanted = labels.iter();
+    wanted.all(|label| item.next.tags.labels.contains(label))
+}
+
+/// The items of a plan in a file that is no run yet; none where it is no such file.
+fn items_of_file(world: &World, typed: &str) -> Option<Vec<ItemView>> {
+    let file = PlanPath::resolve(world, Path::new(typed))?;
+    let (plan, _) = file.read_plan(RunId::PROJECT, typed, typed).ok()?;
+    let work = plan.items.iter().filter(|item| item.prompt.is_some());
+    Some(work.map(|item| ItemView::of_planned(typed, item)).collect())
+}
+
+/// A plan that lies here and that none of these runs works on, as it is typed.
+fn find_unbegun_plan(project: &Project, world: &World, runs: &[RunRow]) -> Option<String> {
+    let files = PlanPath::collect_in_folder(world, Path::new(".")).into_iter();
+    let mut files = files.filter(|file| {
+        let source = project.relative_path(&file.file);
+        runs.iter().all(|run| run.plan.source != source) && file.is_plan()
+    });
+    let shown = files.next()?.shown;
+    let shown = shown.strip_prefix(".").unwrap_or(&shown);
+    Some(shown.to_string_lossy().into_owned())
+}
+
+/// How to begin the plan that lies here, where there is no run.
+pub(crate) fn unbegun_plan_hint(world: &World) -> Option<String> {
+    let project = Project::find(world, &world.cwd);
+    let plan = find_unbegun_plan(&project, world, &[])?;
+    let start = start_command(world, &project, &plan);
+    Some(format!(
+        "begin the plan that is here with `{start}`, or change its file, {plan}"
+    ))
+}
+
+/// That no run has an item yet.
+pub(super) fn no_items_here_failure(world: &World) -> Failure {
+    let failure = no_runs_failure();
+    match unbegun_plan_hint(world) {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+/// What there is where no run has an item to list; `runs` are all of them.
+fn describe_no_plan(world: &World, runs: &[RunRow]) -> String {
+    let project = Project::find(world, &world.cwd);
+    if let Some(plan) = find_unbegun_plan(&project, world, runs) {
+        let typed = quote_word(&plan);
+        let start = start_command(world, &project, &plan);
+        return format!(
+            "no run works on {plan} yet: see its items with `piton list --in {typed}`, begin it with `{start}`"
+        );
+    }
+    let what = match runs {
+        [] => return NO_ITEM.to_owned(),
+        [run] => format!("run `{}` is done", run.name),
+        runs => format!("all {} runs are done", runs.len()),
+    };
+    let last = runs.last().map_or("", |run| &run.name);
+    format!(
+        "{what}; see its items with `piton list --in {}`",
+        quote_word(last)
+    )
+}
+
+/// What is said where nothing was ever planned.
+const NO_ITEM: &str = "there is no item here; add one with `piton add TITLE`";
+
+/// Why none of these items is listed.
+fn describe_left_out(left: &[ItemView], labels: &[String]) -> String {
+    let quoted = |labels: &BTreeSet<&String>| {
+        let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
+        labels.join(", ")
+    };
+    let labelled: Vec<&ItemView> = left
+        .iter()
+        .filter(|item| has_labels(item, labels))
+        .collect();
+    if labelled.is_empty() && !labels.is_empty() {
+        let known = left
+            .iter()
+            .flat_map(|item| &item.next.tags.labels)
+            .collect();
+        let what = format!("no item is labelled {}", quoted(&labels.iter().collect()));
+        return match quoted(&known) {
+            none if none.is_empty() => format!("{what}; none has a label"),
+            known => format!("{what}; the labels here are: {known}"),
+        };
+    }
+    let open: Vec<&&ItemView> = labelled.iter().filter(|item| !item.is_finished()).collect();
+    if open.is_empty() {
+        return match labelled.len() {
+            0 => NO_ITEM.to_owned(),
+            1 => "the only item is finished".to_owned(),
+            count => format!("all {count} items are finished"),
+        };
+    }
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for item in open {
+        *reasons.entry(reason_not_ready(item)).or_default() += 1;
+    }
+    let reasons: Vec<String> = reasons
+        .iter()
+        .map(|(why, count)| format!("{count} {why}"))
+        .collect();
+    format!("nothing is ready: {}", reasons.join(", "))
+}
+
+/// Why an item that is not finished cannot be started, behind a count.
+fn reason_not_ready(item: &ItemView) -> &'static str {
+    let waits = item.next.waits.as_ref();
+    match waits.map(|wait| wait.what) {
+        Some(ItemWaitKind::Dependency) => "waiting for other items",
+        Some(ItemWaitKind::Person | ItemWaitKind::Breakpoint) => "waiting for a person",
+        Some(ItemWaitKind::Time) => "waiting for a time",
+        Some(ItemWaitKind::Command) => "waiting for a command",
+        Some(ItemWaitKind::Files) => "waiting for files",
+        Some(ItemWaitKind::Taken) => "taken by a person",
+        None => item.state.as_str(),
+    }
 }
 
 /// Marks an item as done at a person's word, as a mark in its file would.
@@ -537,7 +693,8 @@ pub fn mark_done(
     why: Option<String>,
     told: &mut NoticeSink<'_>,
 ) -> Result<ControlOutcome, Failure> {
-    let session = Session::open_writable(world, &world.cwd)?.ok_or_else(no_runs_failure)?;
+    let session = Session::open_writable(world, &world.cwd)?;
+    let session = session.ok_or_else(|| no_items_here_failure(world))?;
     let (run, node) = resolve_planned_item(&session, item)?;
     let row = load_run(&session, run)?;
     let lock = runner::settle_dead_runner(&session, run, told)?;

@@ -6,6 +6,7 @@ use super::item::{ResolvedItem, load_item, plan_at_root, resolve_recorded_item};
 use crate::failure::Failure;
 use crate::process::shell::quote_word;
 use crate::session::{Session, open_runs};
+use crate::verbs::items::unbegun_plan_hint;
 
 /// So many near names are offered.
 const NEAR_MAX: usize = 3;
@@ -69,7 +70,6 @@ pub(crate) fn find_by_own_id(
             Err(Failure::new("usage", what).with_hint(format!("name one of: {}", names.join(", "))))
         }
     }
-    Err(unknown_item_failure(session, text)?)
 }
 
 /// The run and node of an item of a plan that `[RUN:]NODE` names.
@@ -118,7 +118,15 @@ pub(crate) fn unknown_item_failure(session: &Session<'_>, text: &str) -> Result<
     }
     near.sort();
     near.dedup();
-    Ok(near_names_failure(text, &near, &among))
+    let failure = near_names_failure(text, &near, &among);
+    let hint = match &*among {
+        [] => unbegun_plan_hint(session.world),
+        _ => None,
+    };
+    Ok(match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    })
 }
 
 /// Refuses an item that would be new where the project has a plan: no run could work
