@@ -25,6 +25,8 @@ fn a_change_is_shown_before_it_is_made() {
         "{\n  \"env\": {\"MY_TOKEN\": \"hunter2hunter2\"},\n  \"model\": \"opus\"\n}\n",
     );
     let shown = typed(&scratch, &["install", "--agent", "claude"]).shown(&scratch);
+    let piton = env!("CARGO_BIN_EXE_piton");
+    let shown = shown.replace(piton, "/path/to/piton");
     insta::assert_snapshot!(shown, @r#"
     --- SCRATCH/.claude/settings.json
     +++ SCRATCH/.claude/settings.json
@@ -197,13 +199,39 @@ fn the_users_own_settings_are_where_the_program_looks() {
     let mut command = scratch.command(&["hook", "install", "--agent", "codex", "--user", "--yes"]);
     command.env("CODEX_HOME", scratch.path().join("elsewhere"));
     assert!(command.output().expect("it starts").status.success());
-    // Nobody has it on PATH here: its path is written.
     let program = env!("CARGO_BIN_EXE_piton");
     assert!(
         scratch
             .read("elsewhere/hooks.json")
             .contains(&format!("{program} hook Stop"))
     );
+}
+
+/// A program that starts piton, as package managers put one on `PATH`, is not what a
+/// hook should start; a link to it is, since it stays when the version changes.
+#[test]
+fn a_hook_starts_the_native_program_by_its_path() {
+    let scratch = Scratch::new();
+    let native = env!("CARGO_BIN_EXE_piton");
+    scratch.write("wrapped/.keep", "").write("linked/.keep", "");
+    scratch.script("wrapped/piton", &format!("exec {native} \"$@\""));
+    let linked = scratch.path().join("linked/piton");
+    std::os::unix::fs::symlink(native, &linked).expect("linked");
+    let folder = std::path::Path::new(native).parent().expect("a folder");
+    for (folder, written) in [
+        (folder, native.to_owned()),
+        (&scratch.path().join("wrapped"), native.to_owned()),
+        (&scratch.path().join("linked"), linked.display().to_string()),
+    ] {
+        let mut command = scratch.command(&["hook", "install", "--agent", "claude", "--yes"]);
+        let said = Said::of(&command.env("PATH", folder).output().expect("it starts"));
+        assert_eq!(said.exit, 0, "{}", said.err);
+        let settings = scratch.read(".claude/settings.json");
+        assert!(
+            settings.contains(&format!("\"{written} hook Stop\"")),
+            "{settings}"
+        );
+    }
 }
 
 #[test]

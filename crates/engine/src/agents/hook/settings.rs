@@ -79,7 +79,7 @@ impl HookProgram {
         Ok(folder.join(self.format.file))
     }
 
-    /// The hooks, each starting `piton` as it is found from a shell.
+    /// The hooks, each starting `piton`, as a shell reads it.
     #[must_use]
     pub fn hooks(self, piton: &str) -> Vec<Hook> {
         let events = self.format.events.iter();
@@ -96,16 +96,29 @@ impl HookProgram {
 /// `PATH`, else by its path.
 #[must_use]
 pub fn piton_command(world: &World) -> String {
-    let Some(own) = world.program_path() else {
-        return "piton".to_owned();
-    };
-    let same = |path: PathBuf| std::fs::canonicalize(path).is_ok_and(|path| path == own);
+    match find_on_path(world) {
+        Some(_) => "piton".to_owned(),
+        None => piton_path_command(world),
+    }
+}
+
+/// How a shell starts this piton by its path, whatever its `PATH` is: that on `PATH`
+/// where it leads here, since that of an installed version may go with the version.
+#[must_use]
+pub fn piton_path_command(world: &World) -> String {
+    let linked = find_on_path(world).filter(|path| path.is_absolute());
+    let path = linked.or_else(|| world.program_path());
+    path.map_or_else(|| "piton".to_owned(), |path| quote_path(&path))
+}
+
+/// The first `piton` on `PATH`, where it is this program.
+fn find_on_path(world: &World) -> Option<PathBuf> {
+    let own = world.program_path()?;
     let path = world.var("PATH").unwrap_or_default();
     let mut found = std::env::split_paths(path).map(|folder| folder.join("piton"));
-    match found.find(|path| path.is_file()) {
-        Some(first) if same(first.clone()) => "piton".to_owned(),
-        Some(_) | None => quote_path(&own),
-    }
+    let first = found.find(|path| path.is_file())?;
+    let is_own = std::fs::canonicalize(&first).is_ok_and(|path| path == own);
+    is_own.then_some(first)
 }
 
 /// A path as a shell reads it back.

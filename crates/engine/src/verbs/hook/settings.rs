@@ -4,7 +4,7 @@ use std::path::Path;
 
 use piton_formats::agent_hooks::{HookSettingsError, install, render_new_settings, uninstall};
 
-use crate::agents::hook::settings::{HookProgram, SettingsScope, piton_command};
+use crate::agents::hook::settings::{HookProgram, SettingsScope, piton_path_command};
 use crate::failure::Failure;
 use crate::native_files::text_change::TextChange;
 use crate::project::Project;
@@ -40,7 +40,7 @@ pub fn plan_change(
     wish: InstallAction,
 ) -> Result<HookSettingsChange, Failure> {
     let file = program.settings_file(world, whose)?;
-    let hooks = program.hooks(&piton_command(world));
+    let hooks = program.hooks(&piton_path_command(world));
     let project = Project::find(world, &world.cwd);
     let text = TextChange::compute(&project, file.clone(), |old| {
         let new = match (wish, old) {
