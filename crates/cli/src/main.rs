@@ -28,8 +28,8 @@ use crate::output::CliOutput;
 fn main() -> ExitCode {
     // Where it cannot be had, a large file ends the process as it did before.
     survive_file_size_limit().ok();
-    if let Some(event) = commands::hook::parse_hook_event(std::env::args_os()) {
-        return commands::hook::run_hook(event.as_deref());
+    if let Some(hook) = commands::hook::parse_hook_call(std::env::args_os()) {
+        return commands::hook::run_hook(&hook);
     }
     let args = match parse_args() {
         Ok(args) => args,

@@ -59,6 +59,21 @@ impl Role {
             Self::Reviewer => "reviewer",
         }
     }
+
+    /// Whether its prompt asks for a report of what came of the work: the prompt of an
+    /// iteration hook is the plan's, and a reviewer answers in the form of reviews.
+    #[must_use]
+    pub fn is_asked_to_report(self) -> bool {
+        match self {
+            Self::Worker
+            | Self::GateFix
+            | Self::Repair
+            | Self::Split
+            | Self::Verdict
+            | Self::Resolve => true,
+            Self::IterationHook | Self::Reviewer => false,
+        }
+    }
 }
 
 /// The conversation of an agent's program that an attempt was.

@@ -73,6 +73,9 @@ pub struct LaunchOptions<'o> {
     pub is_root: bool,
     /// The tools of piton, where the agent is to have them.
     pub tools: Option<&'o McpServerCommand>,
+    /// How a shell starts this piton, where the process is to have its hooks: those of
+    /// the attempt that `conversation` names.
+    pub hooks: Option<&'o str>,
 }
 
 impl LaunchOptions<'_> {
@@ -144,6 +147,12 @@ pub trait Agent: fmt::Debug {
 
     /// Whether it hands the tools of piton to the agent.
     fn can_use_tools(&self) -> bool {
+        false
+    }
+
+    /// Whether its own configuration takes the place of the hooks of piton, which it
+    /// could be given for one process.
+    fn replaces_hooks(&self) -> bool {
         false
     }
 

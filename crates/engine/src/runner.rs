@@ -290,6 +290,7 @@ fn open_runner<'s, 'w>(
             failures: BTreeMap::new(),
             look_missed: false,
             budget_warned: false,
+            hooks_replaced: false,
         },
         commits: CommitState {
             progress: UncommittedProgress::default(),

@@ -18,7 +18,7 @@ use std::fmt;
 use crate::json;
 use crate::tree::{Map, Span, SyntaxFault, Value, ValueNode};
 
-pub use install::{install, render_new_settings};
+pub use install::{install, render_new_settings, render_settings_argument};
 pub use uninstall::uninstall;
 
 /// The key of the hooks in the settings.

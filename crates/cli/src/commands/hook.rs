@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Subcommand};
-use piton_engine::agents::hook::settings::{HookProgram, SettingsScope};
+use piton_engine::agents::hook::settings::{FROM_RUN, HookOrigin, HookProgram, SettingsScope};
 use piton_engine::caller::{CommandAccess, Permission};
 use piton_engine::verbs::hook;
 use piton_engine::verbs::hook::settings::{self, HookSettingsChange, InstallAction};
@@ -78,7 +78,7 @@ fn hook_program_parser() -> impl TypedValueParser<Value = HookProgram> {
 /// The event of a `piton hook EVENT`, found without looking at anything else
 /// that was typed: a program that starts its hook with an argument too many is
 /// not told so by an exit status that it takes for a refusal.
-pub(crate) fn parse_hook_event(typed: impl Iterator<Item = OsString>) -> Option<Option<String>> {
+pub(crate) fn parse_hook_call(typed: impl Iterator<Item = OsString>) -> Option<HookCall> {
     let mut words = typed.skip(1).filter(|word| word != "--json");
     if words.next()? != "hook" {
         return None;
@@ -86,7 +86,23 @@ pub(crate) fn parse_hook_event(typed: impl Iterator<Item = OsString>) -> Option<
     let event = words.next().map(|word| word.to_string_lossy().into_owned());
     let others = ["install", "uninstall", "help", "--help", "-h"];
     let is_other = event.as_deref().is_some_and(|word| others.contains(&word));
-    (!is_other).then_some(event)
+    (!is_other).then(|| HookCall::new(event, words))
+}
+
+/// An event, and whose hook reports it.
+pub(crate) struct HookCall {
+    event: Option<String>,
+    origin: HookOrigin,
+}
+
+impl HookCall {
+    fn new(event: Option<String>, mut rest: impl Iterator<Item = OsString>) -> Self {
+        let origin = match rest.any(|word| word == FROM_RUN) {
+            true => HookOrigin::Run,
+            false => HookOrigin::Settings,
+        };
+        Self { event, origin }
+    }
 }
 
 impl TypedCommand for HookArgs {
@@ -116,16 +132,16 @@ Examples:
     }
 
     fn run(self, call: &mut Invocation<'_>) -> Result<CommandExit, Failure> {
-        match &self.command {
+        match self.command {
             None => {
-                run_hook(self.event.as_deref());
+                run_hook(&HookCall::new(self.event, self.rest.into_iter()));
                 Ok(CommandExit::Done)
             }
             Some(HookCommand::Install(typed)) => {
-                change_settings(InstallAction::Install, typed, call)
+                change_settings(InstallAction::Install, &typed, call)
             }
             Some(HookCommand::Uninstall(typed)) => {
-                change_settings(InstallAction::Uninstall, typed, call)
+                change_settings(InstallAction::Uninstall, &typed, call)
             }
         }
     }
@@ -133,13 +149,13 @@ Examples:
 
 /// Hears an event. It ends with status 0 whatever happens: any other one may
 /// stop the session that asks.
-pub(crate) fn run_hook(event: Option<&str>) -> ExitCode {
+pub(crate) fn run_hook(hook: &HookCall) -> ExitCode {
     panic::set_hook(Box::new(|_| {}));
-    panic::catch_unwind(AssertUnwindSafe(|| handle_hook_event(event))).ok();
+    panic::catch_unwind(AssertUnwindSafe(|| handle_hook_event(hook))).ok();
     ExitCode::SUCCESS
 }
 
-fn handle_hook_event(event: Option<&str>) {
+fn handle_hook_event(called: &HookCall) {
     let Ok(world) = World::from_environment() else {
         return;
     };
@@ -150,6 +166,7 @@ fn handle_hook_event(event: Option<&str>) {
     } else {
         Box::new(stdin)
     };
+    let event = (called.event.as_deref(), called.origin);
     let answer = hook::hook(&world, event, input);
     let mut output = CliOutput::new(true);
     if let Some(said) = answer.said {

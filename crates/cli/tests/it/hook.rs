@@ -333,6 +333,85 @@ fn the_item_of_an_attempt_is_that_of_its_first_session() {
     is_quiet(&hook_with(&scratch, &["Stop"], &env, &over));
 }
 
+/// A project in which a script stands for Claude Code, with `more` in its table. It
+/// wants to stop three times without a report, and calls the hook that settings would
+/// name (its answers: `ROLE-installed-N`) and the one that `--settings` names
+/// (`ROLE-given-N`).
+fn claude_with_hooks(more: &str, phases: &str) -> Scratch {
+    let scratch = Scratch::new();
+    let program = scratch.path().join("fake.sh").display().to_string();
+    let result = json!({"type": "result", "subtype": "success", "is_error": false,
+        "session_id": "s", "num_turns": 1, "result": "fine"});
+    let body = r#"cat >/dev/null
+while [ $# -gt 0 ]; do [ "$1" = --settings ] && printf %s "$2" >settings; shift; done
+given=$(sed 's/.*"command":"\([^"]*\)".*/\1/' settings)
+at=$PITON_ROLE; touch built-by-$at
+echo "{\"session_id\": \"$PITON_ATTEMPT\", \"last_assistant_message\": \"Fine.\"}" >told
+for nth in 1 2 3; do
+    $PITON hook Stop <told >$at-installed-$nth
+    case $given in *hook*) sh -c "$given" <told >$at-given-$nth ;; esac
+done
+cat said"#;
+    scratch
+        .write("said", &format!("{result}\n"))
+        .script("fake.sh", body)
+        .sprint_with("retry: {maxAttempts: 0}\n", phases)
+        .write(
+            ".piton/config.toml",
+            &format!("[agent]\nuse = \"claude\"\n[agents.claude]\nprogram = {program:?}\n{more}\n"),
+        );
+    scratch
+}
+
+fn run_with_hooks(scratch: &Scratch) -> Said {
+    let mut command = scratch.command(&["run", "demo"]);
+    command.env("PITON", env!("CARGO_BIN_EXE_piton"));
+    Said::of(&command.output().expect("it ends"))
+}
+
+/// Which of the three stops a hook blocked.
+fn blocked_stops(scratch: &Scratch, hook: &str) -> Vec<bool> {
+    let answers = (1..=3).map(|nth| scratch.read(&format!("{hook}-{nth}")));
+    answers.map(|answer| answer.contains("block")).collect()
+}
+
+#[test]
+fn a_stop_counts_once_where_claude_has_the_hooks_from_its_settings_and_from_the_run() {
+    let scratch = claude_with_hooks("", "  - {id: build, prompt: Build it.}\n");
+    run_with_hooks(&scratch);
+    let given = blocked_stops(&scratch, "worker-given");
+    assert_eq!(given, [true, true, false]);
+    let installed = blocked_stops(&scratch, "worker-installed");
+    assert_eq!(installed, [false, false, false]);
+    assert!(!scratch.has(".claude/settings.json"), "no file is touched");
+}
+
+#[test]
+fn settings_of_a_project_for_claude_replace_the_hooks_and_that_is_told_once() {
+    let own = "args = [\"--settings\", \"{}\"]";
+    let check = "{script: 'true', on-fail: {prompt: fix it}}";
+    let phases =
+        ["a", "b"].map(|id| format!("  - {{id: {id}, prompt: Build it., gate: {check}}}\n"));
+    let scratch = claude_with_hooks(own, &phases.concat());
+    let said = run_with_hooks(&scratch);
+    assert_eq!(scratch.read("settings"), "{}");
+    let told = "`claude` gets no hooks of piton: its `args` have `--settings` of their own";
+    assert_eq!(said.err.matches(told).count(), 1, "{}", said.err);
+    // Installed hooks are at work then, as before.
+    assert!(blocked_stops(&scratch, "worker-installed")[0]);
+}
+
+#[test]
+fn an_agent_that_is_not_asked_for_a_report_may_stop_without_one() {
+    let hooks = "per-iteration-hooks:\n  - {id: learn, prompt: learn, enabled: true}\n";
+    let gate = "gate: {script: 'true', on-fail: {prompt: fix it}}";
+    let phases = format!("  - {{id: build, prompt: Build it., {gate}}}\n{hooks}");
+    let scratch = claude_with_hooks("", &phases);
+    let said = run_with_hooks(&scratch);
+    let given = blocked_stops(&scratch, "iteration-hook-given");
+    assert_eq!(given, [false, false, false], "{}", said.err);
+}
+
 fn attempt_of(scratch: &Scratch) -> String {
     let out = scratch.piton(&["journal", "export"]).out;
     let started = out

@@ -21,6 +21,7 @@ use self::background::BackgroundTasks;
 use self::session_file::{MessageSum, parse_usage};
 use self::window::UsageWindow;
 use super::calls::call_of_tool;
+use super::hook::settings::{HOOKS_VARIABLE, HookProgram};
 use super::known_program::{
     HookEventKind, HookFormat, KnownProgram, LoginTrace, ProgramHome, ProgramName, ProgramSetup,
     USUAL_HOOK_EVENTS,
@@ -105,6 +106,9 @@ const ALWAYS: [&str; 5] = [
     "--include-partial-messages",
 ];
 
+/// Settings for one process: a file, or JSON.
+const SETTINGS: &str = "--settings";
+
 /// How lines with a part of an answer begin: the whole answer follows.
 const PARTIAL: &str = "{\"type\":\"stream_event\",";
 
@@ -174,7 +178,17 @@ impl Agent for Claude {
         if let Some(budget) = order.budget_usd {
             args.extend(["--max-budget-usd".to_owned(), budget.to_string()]);
         }
+        let hooks = order.hooks.filter(|_| !self.replaces_hooks());
+        let settings = hooks.zip(HookProgram::find(PROGRAM.name));
+        if let Some((piton, program)) = settings {
+            let settings = program.settings_of_process(piton);
+            args.extend([SETTINGS.to_owned(), settings]);
+        }
         let mut launch = LaunchCommand::new(&self.setup.table, PROGRAM.name, &args);
+        if settings.is_some() {
+            let given = (HOOKS_VARIABLE.to_owned(), order.conversation.to_owned());
+            launch.env.push(given);
+        }
         for (name, value) in [RETRIES, NO_BACKGROUND] {
             if !self.setup.table.env.contains_key(name) {
                 launch.env.push((name.to_owned(), value.to_owned()));
@@ -194,6 +208,12 @@ impl Agent for Claude {
 
     fn can_resume(&self) -> bool {
         true
+    }
+
+    fn replaces_hooks(&self) -> bool {
+        // Of several it reads the last alone.
+        let mut args = self.setup.table.args.iter();
+        args.any(|arg| arg.split('=').next() == Some(SETTINGS))
     }
 
     fn partial_line_prefix(&self) -> Option<&'static str> {

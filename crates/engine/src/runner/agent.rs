@@ -27,6 +27,7 @@ use super::feed::{AgentFeed, SessionSource};
 use super::runner_state::{Runner, WorkingAgent};
 use super::site::{Site, SiteSnapshot};
 use crate::agents::answer::{self, AgentStopReason, ProgramEnd};
+use crate::agents::hook::settings::piton_path_command;
 use crate::agents::session_file::SessionScope;
 use crate::agents::spool;
 use crate::agents::{Agent, LaunchOptions, McpServerCommand, outcome};
@@ -86,6 +87,12 @@ impl Runner<'_, '_> {
         let ongoing = self.ongoing_conversation(&item, role, &agent);
         let mut env = self.agent_environment(&item, role, &mark);
         let tools = self.agent_tools(&env, &mark);
+        // Without a form to answer in there is nothing to remind of.
+        let hooks =
+            (agent.verdict == VerdictSource::Form).then(|| piton_path_command(self.session.world));
+        if hooks.is_some() && agent.program.replaces_hooks() {
+            self.report_replaced_hooks(&agent.name, tell);
+        }
         let order = LaunchOptions {
             conversation: &mark,
             resume: ongoing.map(|ongoing| ongoing.id.as_str()),
@@ -93,6 +100,7 @@ impl Runner<'_, '_> {
             budget_usd: self.lp.budget_left().usd.map(Dollars::as_f64),
             is_root: rustix::process::geteuid().is_root(),
             tools: tools.as_ref(),
+            hooks: hooks.as_deref(),
         };
         let launch = match agent.program.launch_command(&order) {
             Ok(launch) => launch,
@@ -181,6 +189,14 @@ impl Runner<'_, '_> {
                 before: ongoing.and_then(|ongoing| ongoing.total.clone()),
             },
         })
+    }
+
+    fn report_replaced_hooks(&mut self, agent: &str, tell: &mut dyn FnMut(Notice<'_>)) {
+        if !std::mem::replace(&mut self.reported.hooks_replaced, true) {
+            tell(Notice::Said(&format!(
+                "`{agent}` gets no hooks of piton: its `args` have `--settings` of their own"
+            )));
+        }
     }
 
     /// How the agent's program starts the tools of piton for this attempt.
@@ -532,10 +548,10 @@ impl Runner<'_, '_> {
     /// the form in which others answer.
     fn verdict_source(&self, attempt: AttemptId) -> VerdictSource {
         let row = self.lp.tables().attempt(attempt);
-        match row.map(|row| row.role) {
-            Some(Role::IterationHook | Role::Reviewer) => VerdictSource::ExitStatus,
-            Some(_) | None => self.agent_of_attempt(attempt).verdict,
+        if row.is_some_and(|row| !row.role.is_asked_to_report()) {
+            return VerdictSource::ExitStatus;
         }
+        self.agent_of_attempt(attempt).verdict
     }
 
     /// What came of an agent whose adapter read what it printed, and its words.

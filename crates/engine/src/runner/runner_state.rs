@@ -213,6 +213,8 @@ pub(super) struct ReportedOnce {
     pub(super) look_missed: bool,
     /// The warning that a budget does not count everything was given.
     pub(super) budget_warned: bool,
+    /// That an agent gets no hooks of piton was told.
+    pub(super) hooks_replaced: bool,
 }
 
 /// What is known of the commits that piton makes of its own files.

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::log;
 use crate::agents::hook::event::{HookEvent, HookEventKind};
 use crate::agents::hook::notes::SessionNotes;
+use crate::agents::hook::settings::{HOOKS_VARIABLE, HookOrigin};
 use crate::agents::hook::{context, fault, finish};
 use crate::agents::program_table::KNOWN_PROGRAMS;
 use crate::caller;
@@ -28,6 +29,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::native_files::FileNotice;
 use crate::native_files::project_sync;
+use crate::process::MARK;
 use crate::project::Project;
 use crate::session::Session;
 use crate::session::hook_spool::{HookRecord, PendingRecord};
@@ -53,7 +55,11 @@ pub struct HookAnswer {
 /// Hears what a program tells at an event, and answers. It never fails, and
 /// never takes longer than some seconds.
 #[must_use]
-pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'static) -> HookAnswer {
+pub fn hook(
+    world: &World,
+    (typed, origin): (Option<&str>, HookOrigin),
+    input: impl Read + Send + 'static,
+) -> HookAnswer {
     let read = run_with_timeout(INPUT_TIME, move || {
         let mut bytes = Vec::new();
         let read = input.take(INPUT_BYTES_MAX).read_to_end(&mut bytes);
@@ -62,6 +68,13 @@ pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'stati
     // The runner has heard of it already. This is what happens most often.
     let held = AssignedWork::from_environment(world, None);
     if held.is_supervised() && typed.and_then(HookEventKind::parse) == Some(HookEventKind::Called) {
+        return HookAnswer::default();
+    }
+    // The run gave the process hooks of its own: what the settings have answers nothing,
+    // so that no stop counts twice.
+    let given = world.var(HOOKS_VARIABLE);
+    let has_own = given.is_some() && given == world.var(MARK);
+    if has_own && origin == HookOrigin::Settings {
         return HookAnswer::default();
     }
     let world = world_of_session(world);

@@ -54,9 +54,19 @@ pub fn install(text: &str, hooks: &[Hook]) -> Result<String, HookSettingsError> 
 /// Settings with these hooks and nothing else.
 #[must_use]
 pub fn render_new_settings(hooks: &[Hook]) -> String {
-    let all: Vec<&Hook> = hooks.iter().collect();
-    let value = json!({ HOOKS: events_json(&all) });
+    let value = settings_json(hooks);
     format!("{}\n", SettingsStyle::detect("").render_value(&value, 0))
+}
+
+/// The same in one line, for a command line.
+#[must_use]
+pub fn render_settings_argument(hooks: &[Hook]) -> String {
+    settings_json(hooks).to_string()
+}
+
+fn settings_json(hooks: &[Hook]) -> serde_json::Value {
+    let all: Vec<&Hook> = hooks.iter().collect();
+    json!({ HOOKS: events_json(&all) })
 }
 
 /// Notes what changes for the events that have a list, and gives those back

@@ -38,7 +38,7 @@ fn a_change_is_shown_before_it_is_made() {
     +        "hooks": [
     +          {
     +            "type": "command",
-    +            "command": "piton hook SessionStart",
+    +            "command": "/path/to/piton hook SessionStart",
     +            "timeout": 15
     +          }
     +        ]
@@ -49,7 +49,7 @@ fn a_change_is_shown_before_it_is_made() {
     +        "hooks": [
     +          {
     +            "type": "command",
-    +            "command": "piton hook PostToolUse",
+    +            "command": "/path/to/piton hook PostToolUse",
     +            "timeout": 15
     +          }
     +        ]
@@ -60,7 +60,7 @@ fn a_change_is_shown_before_it_is_made() {
     +        "hooks": [
     +          {
     +            "type": "command",
-    +            "command": "piton hook Stop",
+    +            "command": "/path/to/piton hook Stop",
     +            "timeout": 15
     +          }
     +        ]
@@ -71,7 +71,7 @@ fn a_change_is_shown_before_it_is_made() {
     +        "hooks": [
     +          {
     +            "type": "command",
-    +            "command": "piton hook SessionEnd",
+    +            "command": "/path/to/piton hook SessionEnd",
     +            "timeout": 15
     +          }
     +        ]

@@ -39,17 +39,38 @@ fn a_sprint_of_two_steps_is_completed_and_all_of_it_recorded(program: &Real) {
     tried.leaves_nothing_running();
 }
 
-claim!(who_stops_without_a_verdict_answers_when_asked_once_more: claude, codex, gemini);
-fn who_stops_without_a_verdict_answers_when_asked_once_more(program: &Real) {
+/// A step whose agent stops without a verdict, and gives one when it is asked.
+fn stops_early(program: &Real, table: &str) -> Tried {
     let turns = vec![
         Turn::say([Piece::text("I had a look around. Shall I go on?")]),
         Turn::done("built the harbour"),
     ];
-    let tried = program.project(Setup {
+    program.project(Setup {
         scenario: told(Scenario::default(), "Build the harbour.", turns),
         sprint: STEP.to_owned(),
+        table: table.to_owned(),
         ..Setup::default()
-    });
+    })
+}
+
+claim!(the_hooks_of_a_run_keep_a_session_that_gave_no_verdict: claude);
+fn the_hooks_of_a_run_keep_a_session_that_gave_no_verdict(program: &Real) {
+    let tried = stops_early(program, "");
+    let (exit, out) = tried.run();
+    assert_eq!(exit, 0, "{out}");
+    let reports = tried.reports();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    assert_eq!(reports[0]["outcome"], "completed", "{reports:?}");
+    assert!(tried.api.was_told("nothing says yet what came of"));
+    tried.leaves_nothing_running();
+}
+
+claim!(who_stops_without_a_verdict_answers_when_asked_once_more: claude, codex, gemini);
+fn who_stops_without_a_verdict_answers_when_asked_once_more(program: &Real) {
+    // Claude Code has no hooks of piton then.
+    let own_settings = "args = [\"--settings\", \"{}\"]";
+    let is_claude = program.name == "claude";
+    let tried = stops_early(program, if is_claude { own_settings } else { "" });
     let (exit, out) = tried.run();
     assert_eq!(exit, 0, "{out}");
     assert_eq!(tried.step("one")["summary"], "built the harbour");

@@ -25,7 +25,7 @@ const ENTRIES_READ: usize = 30;
 const RUNS_MAX: usize = 5;
 
 /// What the agent of an attempt should know that goes on after its beginning
-/// was forgotten. None when the attempt is not under way.
+/// was forgotten. None when the attempt is not under way, or is no work at the item.
 ///
 /// # Errors
 ///
@@ -36,7 +36,8 @@ pub fn context_of_attempt(
 ) -> Result<Option<String>, Failure> {
     let rows = session.load(&[Need::Attempt(attempt)])?;
     let open = rows.tables.attempt(attempt);
-    let Some(row) = open.filter(|row| row.is_open()) else {
+    let asked = open.filter(|row| row.is_open() && row.role.is_asked_to_report());
+    let Some(row) = asked else {
         return Ok(None);
     };
     let (run, node) = (row.run, &row.node);

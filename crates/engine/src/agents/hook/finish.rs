@@ -19,7 +19,7 @@ pub struct MissingRecord {
 
 /// What is missing of an attempt that `piton run` started: an account of what
 /// came of it. None when it gave one, by the tool of piton or in its last words,
-/// or when the attempt is over.
+/// when nobody asked it for one, or when the attempt is over.
 ///
 /// # Errors
 ///
@@ -31,7 +31,8 @@ pub fn missing_record_of_attempt(
 ) -> Result<Option<MissingRecord>, Failure> {
     let rows = session.load(&[Need::Attempt(attempt)])?;
     let open = rows.tables.attempt(attempt);
-    let open = open.filter(|row| row.is_open() && row.answer.is_none());
+    let open =
+        open.filter(|row| row.is_open() && row.answer.is_none() && row.role.is_asked_to_report());
     let Some(row) = open.filter(|_| !answer::has_verdict(last_words)) else {
         return Ok(None);
     };

@@ -3,13 +3,27 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_formats::agent_hooks::Hook;
+use piton_formats::agent_hooks::{Hook, render_settings_argument};
 
-use crate::agents::known_program::{HookFormat, KnownProgram};
+use crate::agents::known_program::{HookEventKind, HookFormat, KnownProgram};
 use crate::agents::program_table::KNOWN_PROGRAMS;
 use crate::failure::Failure;
 use crate::project::Project;
 use crate::world::World;
+
+/// What marks a hook that `piton run` gave to the process of an agent.
+pub const FROM_RUN: &str = "--from-run";
+/// The variable of such a process: the attempt for which it got its hooks.
+pub const HOOKS_VARIABLE: &str = "PITON_HOOKS";
+
+/// Which hook it is that a program calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookOrigin {
+    /// One of the program's settings.
+    Settings,
+    /// One that `piton run` gave to the process.
+    Run,
+}
 
 /// A program that has hooks.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +103,24 @@ impl HookProgram {
             timeout: self.format.timeout,
         });
         hooks.collect()
+    }
+
+    /// The settings of one process that `piton run` starts, in one line, with the
+    /// hooks that have something to do there: the runner itself reads which tools
+    /// are called and how the session ends.
+    #[must_use]
+    pub fn settings_of_process(self, piton: &str) -> String {
+        let events = self.format.events.iter();
+        let needed = events.filter(|(_, kind)| match kind {
+            HookEventKind::SessionStart | HookEventKind::Stop => true,
+            HookEventKind::Called | HookEventKind::SessionEnd | HookEventKind::Quiet => false,
+        });
+        let hooks = needed.map(|(event, _)| Hook {
+            event,
+            command: format!("{piton} hook {event} {FROM_RUN}"),
+            timeout: self.format.timeout,
+        });
+        render_settings_argument(&hooks.collect::<Vec<_>>())
     }
 }
 

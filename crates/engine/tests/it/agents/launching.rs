@@ -85,6 +85,31 @@ fn the_tools_of_piton_are_handed_to_programs_that_can_be_told_at_their_start() {
     assert!(!said.contains("mcp"), "{said}");
 }
 
+#[test]
+fn claude_gets_the_hooks_of_piton_for_its_own_process() {
+    let order = LaunchOptions {
+        hooks: Some("'/opt/my piton'"),
+        ..order()
+    };
+    let plain = config("");
+    insta::assert_snapshot!(line(&plain, "claude", &order), @r#"PITON_HOOKS=0199-id CLAUDE_CODE_MAX_RETRIES=4 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 claude -p --output-format stream-json --verbose --include-partial-messages --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash --settings {"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"'/opt/my piton' hook SessionStart --from-run","timeout":15}]}],"Stop":[{"hooks":[{"type":"command","command":"'/opt/my piton' hook Stop --from-run","timeout":15}]}]}}"#);
+    for settings in ["'--settings', 'mine.json'", "'--settings={}'"] {
+        let own = config(&format!("[agents.claude]\nargs = [{settings}]\n"));
+        assert!(
+            own.resolve_agent("claude")
+                .expect("an agent")
+                .replaces_hooks()
+        );
+        let said = line(&own, "claude", &order);
+        assert_eq!(said.matches("--settings").count(), 1, "{said}");
+        assert!(!said.contains("piton") && !said.contains("PITON"), "{said}");
+    }
+    for other in ["codex", "gemini", "qwen", "copilot", "opencode"] {
+        let said = line(&plain, other, &order);
+        assert!(!said.contains("piton") && !said.contains("PITON"), "{said}");
+    }
+}
+
 const OWN: &str = r#"
 [agents.careful]
 adapter = "claude"
