@@ -166,8 +166,7 @@ fn handle_hook_event(called: &HookCall) {
     } else {
         Box::new(stdin)
     };
-    let event = (called.event.as_deref(), called.origin);
-    let answer = hook::hook(&world, event, input);
+    let answer = hook::hook(&world, called.event.as_deref(), called.origin, input);
     let mut output = CliOutput::new(true);
     if let Some(said) = answer.said {
         // What the program wants to hear has the form that the program gives it.

@@ -57,7 +57,8 @@ pub struct HookAnswer {
 #[must_use]
 pub fn hook(
     world: &World,
-    (typed, origin): (Option<&str>, HookOrigin),
+    typed: Option<&str>,
+    origin: HookOrigin,
     input: impl Read + Send + 'static,
 ) -> HookAnswer {
     let read = run_with_timeout(INPUT_TIME, move || {

@@ -19,7 +19,7 @@ pub struct MissingRecord {
 
 /// What is missing of an attempt that `piton run` started: an account of what
 /// came of it. None when it gave one, by the tool of piton or in its last words,
-/// when nobody asked it for one, or when the attempt is over.
+/// when its role does not ask for one, or when the attempt is over.
 ///
 /// # Errors
 ///
