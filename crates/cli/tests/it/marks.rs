@@ -506,6 +506,25 @@ fn what_an_agent_changed_of_an_item_that_is_then_done_stays_asked_about() {
 }
 
 #[test]
+fn a_mark_that_piton_sets_again_is_not_to_be_put_right_by_hand() {
+    let scratch = Scratch::new();
+    let agent =
+        format!("cat >/dev/null; sed -i 's/\\[x\\]/[ ]/' TODO.md; touch \"$$\"; {COMPLETED}");
+    scratch
+        .write("TODO.md", "- [ ] one\n- [ ] two\n")
+        .agent(&agent);
+    run(&scratch, "TODO.md");
+    let open = scratch.json_list(&["inbox"]);
+    assert_eq!(open[0]["kind"], "agent-edit", "{open}");
+    let id = open[0]["id"].as_str().expect("an id");
+    let said = scratch.piton(&["decide", id, "keep-piton"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(!said.err.contains("by hand"), "{}", said.err);
+    scratch.piton(&["files", "sync"]);
+    assert_eq!(scratch.read("TODO.md"), "- [x] one\n- [x] two\n");
+}
+
+#[test]
 fn what_is_asked_about_an_agents_edit_and_settled_with_its_item_is_said() {
     let scratch = Scratch::new();
     let rewrites = "sed -i 's/break: true/break: false/' demo/PROGRESS.yaml";

@@ -542,7 +542,7 @@ fn outcome_of_decision(
         let more = if verb == Verb::KeepFile {
             describe_done_by_old_checks(session, &run, &row.edits)?
         } else {
-            refused_value_warning(&run, row.details.as_deref())
+            refused_value_warning(&run, row)
         };
         outcome.warnings.extend(more);
     }
@@ -573,13 +573,18 @@ fn recheck_file(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRow, 
 }
 
 /// That the file of a plan still says what a person refused: the check
-/// that piton keeps is made of several places of it.
-fn refused_value_warning(run: &RunRow, refused: Option<&str>) -> Option<String> {
+/// that piton keeps is made of several places of it. How far the work is piton writes
+/// into it again.
+fn refused_value_warning(run: &RunRow, row: &DecisionRow) -> Option<String> {
     plan_format(&run.plan.face).filter(|format| format.keeps_what_was_refused)?;
-    let (file, refused) = (
-        &run.plan.source,
-        refused.unwrap_or_default().replace('\n', "; "),
-    );
+    let lines = row.details.as_deref().unwrap_or_default().lines();
+    let refused = row.edits.iter().zip(lines);
+    let refused = refused.filter(|(edit, _)| !edit.is_progress_edit());
+    let refused: Vec<&str> = refused.map(|(_, line)| line).collect();
+    if refused.is_empty() {
+        return None;
+    }
+    let (file, refused) = (&run.plan.source, refused.join("; "));
     Some(format!(
         "{file} still says what was refused, and a new run of it would take it; this run goes by the old value. Put it right by hand: {refused}"
     ))
