@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use piton_engine::answer::LabelledAnswer;
 use piton_engine::caller::Permission;
-use piton_engine::verbs::files::write_new;
+use piton_engine::verbs::files::write_new_private;
 use piton_engine::verbs::report::{self, ReportQuery};
 use piton_engine::{CommandExit, Failure};
 
@@ -82,7 +82,7 @@ Examples:
             ReportFormat::Html => render_html(&made, world.time_zone()),
         };
         if is_to_file {
-            write_new(world, &self.output, &text)?;
+            write_new_private(world, &self.output, &text)?;
             let path = self.output.display();
             call.output.print_note(&format!("{DIM}wrote {path}{DIM:#}"));
         } else {

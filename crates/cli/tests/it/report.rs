@@ -2,6 +2,9 @@
 
 mod browser;
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
 use serde_json::{Value, json};
 
 use crate::harness::{RUN, Running, Said, Scratch};
@@ -297,6 +300,8 @@ fn a_report_goes_into_a_file_that_is_new() {
     done(&scratch.piton(&write));
     let html = scratch.read("night.html");
     assert!(html.starts_with("<!doctype html>"), "{html}");
+    let mode = fs::metadata(scratch.file("night.html")).map(|found| found.mode() & 0o777);
+    assert_eq!(mode.ok(), Some(0o600), "it says what the store holds");
     let said = scratch.piton(&write);
     assert_eq!(said.exit, 1, "{}", said.err);
     assert!(said.err.contains("[file.exists]"), "{}", said.err);

@@ -8,6 +8,9 @@ mod migrate;
 mod second_worktree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use piton_core::Need;
@@ -456,6 +459,33 @@ pub fn sync(world: &World) -> Result<SyncReport, Failure> {
 ///
 /// When there is one, or it cannot be written.
 pub fn write_new(world: &World, target: &Path, text: &str) -> Result<(), Failure> {
+    write_if_new(world, target, |path| {
+        stage(path, text.as_bytes())?.exchange().map(drop)
+    })
+}
+
+/// The same, for what the store holds: as that, it is the user's alone.
+///
+/// # Errors
+///
+/// As [`write_new`].
+pub fn write_new_private(world: &World, target: &Path, text: &str) -> Result<(), Failure> {
+    write_if_new(world, target, |path| {
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        file.write_all(text.as_bytes())
+    })
+}
+
+fn write_if_new(
+    world: &World,
+    target: &Path,
+    write: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), Failure> {
     let path = world.resolve_path(target);
     if path.exists() {
         return Err(Failure::new(
@@ -464,6 +494,5 @@ pub fn write_new(world: &World, target: &Path, text: &str) -> Result<(), Failure
         )
         .with_hint("name another file with `-o FILE`"));
     }
-    let put = stage(&path, text.as_bytes()).and_then(|staged| staged.exchange());
-    put.map(drop).map_err(|error| unwritable_file(&path, error))
+    write(&path).map_err(|error| unwritable_file(&path, error))
 }
