@@ -1480,6 +1480,9 @@ impl Runner<'_, '_> {
         self.files.waiting.clear();
         self.update_agents_time();
         self.import_plan_edits(tell)?;
+        if let Some(plan_sync) = &mut self.plan_sync {
+            plan_sync.repeat_trouble();
+        }
         let run = self.row.id;
         let position = self.session.store.event_count(&StreamId::of_run(run))?;
         if position == self.known {

@@ -830,3 +830,31 @@ mod special {
         assert!(plan.is_dir());
     }
 }
+
+/// Whoever looks at the end alone reads it as well.
+#[test]
+fn a_plan_that_cannot_be_written_is_named_at_the_end_again() {
+    let scratch = Scratch::new();
+    // There is no room for the name of a version beside it.
+    let plan = format!("{}.md", "t".repeat(248));
+    scratch
+        .write(&plan, "# Do it\n\n- [ ] one\n- [ ] two\n")
+        .agent("cat >/dev/null; echo x >> work; exit 0");
+    let args = [
+        "run",
+        &plan,
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
+    let said = scratch.piton(&args);
+    let says = "once that is fixed, `piton files sync` writes it\n";
+    assert_eq!(said.err.matches(says).count(), 2, "{}", said.err);
+    let after = said.err.rsplit_once(says).map(|(_, after)| after);
+    assert!(
+        after.is_some_and(|after| after.contains("2 of 2 criteria done")),
+        "{}",
+        said.err
+    );
+}

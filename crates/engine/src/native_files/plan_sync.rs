@@ -498,7 +498,7 @@ impl PlanSync {
             }
             Err(error) => Some(FileNotice::sync_failed(
                 self.file.target_path().display(),
-                error,
+                format!("{error}; once that is fixed, `piton files sync` writes it"),
             )),
         };
         let told_of_absence = std::mem::replace(&mut self.told_of_absence, self.is_absent);
@@ -509,6 +509,11 @@ impl PlanSync {
         let trouble = trouble.filter(|_| !std::mem::replace(&mut self.told, true));
         let of_list = self.update_list_beside(tables);
         trouble.or(absence).or(of_list)
+    }
+
+    /// Has what keeps the file from being written told again: the last time is what holds.
+    pub(crate) fn repeat_trouble(&mut self) {
+        self.told = false;
     }
 
     fn absence_notice(&self, tables: &Tables) -> FileNotice {
