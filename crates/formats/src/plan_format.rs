@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use piton_core::native::Native;
 use piton_core::plan::{ItemTags, Plan, PlannedItem};
 use piton_core::review::AgentReview;
+use piton_core::terminal::escape_controls;
 use piton_core::{Edit, ItemRow, Node, RunId, RunRow, Tables};
 use serde::{Serialize, Serializer};
 
@@ -16,6 +17,7 @@ use crate::plan_convert::Outline;
 use crate::plan_file::{PlanChanges, PlanFileNotes, ShownRun};
 use crate::plan_identity::PlanIdentity;
 use crate::problem::{Problem, SourceText};
+use crate::tree::Span;
 
 /// What kind of plan a run works through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -864,11 +866,36 @@ impl fmt::Debug for PlanFormat {
 
 /// A plan, unless something keeps its file from being understood.
 pub(crate) fn reject_broken_plan(
+    file: &str,
     plan: Option<Plan>,
-    problems: Vec<Problem>,
+    mut problems: Vec<Problem>,
 ) -> (Option<Plan>, Vec<Problem>) {
     let plan = plan.filter(|_| !problems.iter().any(Problem::is_error));
+    if !problems.iter().any(|of| of.code == CONTROL_IN_ID) {
+        let nodes = plan.iter().flat_map(|plan| &plan.items);
+        let nodes = nodes.map(|item| item.node.as_str());
+        problems.extend(
+            nodes
+                .filter(|node| node.contains(char::is_control))
+                .map(|node| {
+                    let problem = Problem::warning(CONTROL_IN_ID, file, "", Span::TOP);
+                    let (message, hint) = explain_control_in_id(node);
+                    problem.with_message(message, hint)
+                }),
+        );
+    }
     (plan, problems)
+}
+
+/// The problem of an id that cannot be typed, and looks like another in a terminal.
+pub(crate) const CONTROL_IN_ID: &str = "CONTROL_IN_ID";
+
+/// That an id has control characters, and what to do about it.
+pub(crate) fn explain_control_in_id(id: &str) -> (String, &'static str) {
+    (
+        format!("the id `{}` has control characters", escape_controls(id)),
+        "write it in plain letters and signs, so that it can be typed",
+    )
 }
 
 impl PlanFormat {

@@ -166,7 +166,7 @@ impl ListTraits {
                 ..plan_of_items(self.face, of.run, &name, of.source, items.collect())
             }
         });
-        reject_broken_plan(plan, problems)
+        reject_broken_plan(source.name, plan, problems)
     }
 
     /// What is wrong in a text.

@@ -48,7 +48,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         let (list, problems) = parse_prd(source);
         let name = of.name.resolve(None);
         let plan = list.map(|list| plan_of_prd(&list, of.run, &name, of.source));
-        reject_broken_plan(plan, problems)
+        reject_broken_plan(source.name, plan, problems)
     },
     document: |_, run| {
         Box::new(StatelessPlanDocument {

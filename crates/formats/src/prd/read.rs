@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use piton_core::terminal::escape_controls;
-
 use super::layout::{self, PrdItemsLocation};
 use super::{Prd, PrdItem};
 use crate::field_reader::{FieldReader, parse_json_with, span_of_key};
 use crate::graph::find_cycles;
+use crate::plan_format::{CONTROL_IN_ID, explain_control_in_id};
 use crate::problem::{Problem, SourceText};
 use crate::report::{MapPosition, ValuePath};
 use crate::tree::{Map, Span, Value, ValueNode};
@@ -89,10 +88,9 @@ fn parse_items(
             continue;
         }
         if id.contains(char::is_control) {
-            let message = format!("the id `{}` has control characters", escape_controls(&id));
-            let hint = "write it in plain letters and signs, so that it can be typed";
+            let why = explain_control_in_id(&id);
             let report = &mut reader.report;
-            report.warning("CONTROL_IN_ID", path.key("id"), span, (message, hint));
+            report.warning(CONTROL_IN_ID, path.key("id"), span, why);
         }
         places.insert(id.clone(), found.len());
         lines.push(span.line);

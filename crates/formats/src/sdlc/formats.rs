@@ -76,7 +76,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             let own = state.run_id.as_deref().filter(|id| !id.is_empty());
             plan_of_state(&state, of.run, &of.name.resolve(own), of.source)
         });
-        reject_broken_plan(plan, problems)
+        reject_broken_plan(source.name, plan, problems)
     },
     document: |_, run| {
         Box::new(StatelessPlanDocument {

@@ -75,7 +75,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             let name = of.name.resolve(Some(&progress.sprint_id));
             plan_of_progress(&progress, of.run, &name, of.source)
         });
-        reject_broken_plan(plan, problems)
+        reject_broken_plan(source.name, plan, problems)
     },
     document: |tables, run| Box::new(SprintExporter::new(tables, run)),
     worktree: |native| worktree::worktree_settings(&native::sprint_of_native(native)),

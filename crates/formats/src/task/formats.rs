@@ -92,7 +92,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         let (task, problems) = parse_task(source);
         let name = of.name.resolve(Some(title_of_task(&task)));
         let plan = plan_of_task(&task, of.run, &name, of.source);
-        reject_broken_plan(Some(plan), problems)
+        reject_broken_plan(source.name, Some(plan), problems)
     },
     document: |_, run| {
         Box::new(StatelessPlanDocument {
