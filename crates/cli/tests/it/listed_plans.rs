@@ -68,6 +68,20 @@ fn statuses_of_tag(text: &str, tag: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_run_says_that_the_current_tag_is_not_there() {
+    let scratch = Scratch::new();
+    scratch
+        .write(".taskmaster/tasks/tasks.json", TASK_MASTER)
+        .write(".taskmaster/state.json", "{\"currentTag\": \"moon\"}")
+        .agent(AGENT);
+    let said = run(&scratch, &["--max-iterations", "1"]);
+    let says = "the tag `moon` of state.json is not among those with tasks (`";
+    assert!(said.err.contains(says), "{}", said.err);
+    let said = run(&scratch, &[]);
+    assert!(!said.err.contains(says), "{}", said.err);
+}
+
+#[test]
 fn tasks_of_task_master_are_worked_through_by_tag_and_only_statuses_change() {
     let path = ".taskmaster/tasks/tasks.json";
     let scratch = Scratch::new();

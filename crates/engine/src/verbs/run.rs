@@ -1472,11 +1472,11 @@ impl PreparedRun {
         RunWorktree::inspect(project, row.zip(items), wanted)
     }
 
-    /// What only the format of its plan has.
+    /// What the journal has that only the format of its plan has.
     fn native(&self) -> Option<&Native> {
         match self {
             Self::Known(row) => row.plan.native.as_ref(),
-            Self::Fresh(fresh) => fresh.plan.native.as_ref(),
+            Self::Fresh(_) => None,
         }
     }
 

@@ -154,8 +154,14 @@ fn choose_tag(
     let chosen = found.or_else(|| find(FIRST_TAG)).or_else(any);
     match (&current, &chosen) {
         (Some(current), Some((tag, _))) if current != tag => {
-            let message =
-                format!("the tag `{current}` of state.json is not there: `{tag}` is used");
+            let there = tags
+                .iter()
+                .filter(|(_, node)| tasks_of_node(node).is_some());
+            let there: Vec<String> = there.map(|(tag, _)| format!("`{}`", tag.text)).collect();
+            let message = format!(
+                "the tag `{current}` of state.json is not among those with tasks ({}): `{tag}` is used",
+                there.join(", ")
+            );
             let hint = "choose a tag with `task-master use-tag`";
             let problem = Problem::warning("MISSING_TAG", source.name, "", Span::TOP);
             problems.push(problem.with_message(message, hint));

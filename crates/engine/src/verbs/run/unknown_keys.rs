@@ -3,11 +3,12 @@
 //! one meant something by it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use piton_core::native::Native;
 use piton_formats::format::{self, Format, Grade, RecognisedFile};
 use piton_formats::plan_file::PlanFile;
-use piton_formats::plan_format::PlanContext;
+use piton_formats::plan_format::{FilesBeside, PlanContext};
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_format;
 
@@ -16,16 +17,19 @@ use crate::failure::Findings;
 use crate::failure::notice::Notice;
 use crate::process::shell::quote_word;
 use crate::project::Project;
+use crate::project::inside::read_beside;
 
 /// The problems of a box with a mark that its format does not know, of a status that is not
-/// written, and of an item that is to wait for one that is not there or not worked on.
-const UNKNOWN: [&str; 6] = [
+/// written, of an item that is to wait for one that is not there or not worked on, and of an
+/// id that cannot be typed.
+const UNKNOWN: [&str; 7] = [
     "UNKNOWN_MARK",
     "UNKNOWN_STATUS",
     "STATUS_NOT_WRITABLE",
     "BLOCKED_ISSUE",
     "MISSING_REFERENCE",
     "MISSING_TAG",
+    "CONTROL_IN_ID",
 ];
 /// So many different keys are told.
 const TOLD_MAX: usize = 5;
@@ -42,7 +46,8 @@ pub(super) fn warn_deviations(
     let Some(path) = PlanFile::path_of_source(face, source) else {
         return;
     };
-    let Ok(text) = project.read_text(&project.absolute_path(&path)) else {
+    let file = project.absolute_path(&path);
+    let Ok(text) = project.read_text(&file) else {
         return;
     };
     let Ok(RecognisedFile::Format(format)) = format::recognise_file(&path, &text) else {
@@ -59,8 +64,10 @@ pub(super) fn warn_deviations(
         return;
     }
     let mut unknown = format.unknown_keys(source);
+    let folder = file.parent().unwrap_or(Path::new("/"));
     let of = PlanContext {
         native,
+        beside: FilesBeside(&|path| read_beside(folder, path)),
         ..PlanContext::of_text()
     };
     let others = plan_format(face).map(|format| (format.read)(source, of).1);

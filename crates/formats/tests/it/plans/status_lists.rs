@@ -72,6 +72,32 @@ fn what_waits_for_what_is_what_each_format_says() {
 }
 
 #[test]
+fn a_tag_that_is_not_there_is_named_with_those_that_are() {
+    let task = r#"{"tasks": [{"id": 1, "title": "a", "status": "pending", "dependencies": []}]}"#;
+    let text = format!(r#"{{"master": {task}, "moon": {task}}}"#);
+    let problems = read(&task_master::PLAN, &text).1;
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "list:1:1: warning: the tag `tides` of state.json is not among those with tasks (`master`, `moon`): `master` is used [MISSING_TAG]"
+        ]
+    );
+}
+
+#[test]
+fn an_id_that_cannot_be_typed_is_named() {
+    let task = r#"{"tides": {"tasks": [{"id": "1\n2", "title": "a", "status": "pending", "dependencies": []}]}}"#;
+    let issue = r#"{"id": "a\u001b", "title": "A", "status": "open", "issue_type": "task"}"#;
+    for (format, text) in [(&task_master::PLAN, task), (&beads::PLAN, issue)] {
+        let (plan, problems) = read(format, text);
+        assert!(plan.is_some(), "{problems:?}");
+        let codes: Vec<&str> = problems.iter().map(|of| &*of.code).collect();
+        assert_eq!(codes, ["CONTROL_IN_ID"], "{problems:?}");
+    }
+}
+
+#[test]
 fn a_list_that_cannot_be_right_is_not_run_and_says_why() {
     for (tasks, code) in [
         (
