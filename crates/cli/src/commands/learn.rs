@@ -296,11 +296,11 @@ fn add_memory(args: LearnAdd, call: &mut Invocation<'_>) -> Result<(), Failure> 
     let added = learn::add(call.world, memory, &mut |notice| call.show_notice(&notice))?;
     call.print(&added, |added, _, output| {
         let row = &added.row;
-        output.print_note(&format!(
-            "remembered {}: {}",
-            row.id,
-            memory_title(&row.memory)
-        ));
+        let what = match added.was_known {
+            true => "known already, as",
+            false => "remembered",
+        };
+        output.print_note(&format!("{what} {}: {}", row.id, memory_title(&row.memory)));
     });
     Ok(())
 }

@@ -24,6 +24,27 @@ const SIGN: &[&str] = &[
 ];
 
 #[test]
+fn the_same_words_are_kept_once() {
+    let scratch = project();
+    let add = ["learn", "add", "Do run cargo fmt"];
+    scratch.piton(&add);
+    insta::assert_snapshot!(scratch.shows(&add), @r"
+    known already, as learning-0001: Do run cargo fmt
+    [exit 0]
+    ");
+    assert_eq!(
+        scratch.json(&[&add[..], &["--type", "build-command"]].concat())["id"],
+        "learning-0002"
+    );
+    scratch.piton(&["learn", "retire", "learning-0001"]);
+    assert_eq!(
+        scratch.json(&add)["id"],
+        "learning-0003",
+        "what was retired is no copy"
+    );
+}
+
+#[test]
 fn each_kind_is_added_listed_and_shown() {
     let scratch = project();
     insta::assert_snapshot!(scratch.shows(&["learn", "add", "--type", "build-command", "--item", "auth", "Run `make gen` first"]), @r"

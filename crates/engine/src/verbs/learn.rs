@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use piton_core::confidence::{Confidence, assess_confidence};
 use piton_core::event::MemoryEvent;
 use piton_core::memory::{LearningType, Memory, MemoryKind, MemoryOrigin, MemoryRow};
-use piton_core::{Command, Event, Need, Refusal};
+use piton_core::{Command, Event, HolderLiveness, Need, Refusal};
 use serde::Serialize;
 
 use super::{NoticeSink, create_session, sync_project_files};
@@ -25,6 +25,9 @@ pub struct RememberedRow {
     pub confidence: Confidence,
     /// Where it comes from, and whether a person stands behind it.
     pub origin: MemoryOrigin,
+    /// It was to be added, and was known before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub was_known: bool,
 }
 
 crate::name_schema!(RememberedRow, "piton.memory/1");
@@ -34,6 +37,7 @@ impl From<MemoryRow> for RememberedRow {
         Self {
             origin: row.origin(),
             confidence: assess_confidence(&row.by, row.uses.helped, row.uses.failed),
+            was_known: false,
             row,
         }
     }
@@ -48,8 +52,8 @@ pub struct RememberedRows {
 
 crate::name_schema!(RememberedRows, "piton.memories/1");
 
-/// Keeps something that is worth knowing. What an agent keeps comes from the
-/// item of its attempt.
+/// Keeps something that is worth knowing, unless the caller keeps it already. What an
+/// agent keeps comes from the item of its attempt.
 ///
 /// # Errors
 ///
@@ -67,6 +71,12 @@ pub fn add(
         Some(held) => with_own_source(&session, &held, memory)?,
         None => memory,
     };
+    if let Some(known) = find_known(&session, &memory)? {
+        return Ok(RememberedRow {
+            was_known: true,
+            ..known.into()
+        });
+    }
     let committed = session.execute_command(&Command::AddMemory(Box::new(memory)))?;
     let id = committed.events.into_iter().find_map(|recorded| {
         if let Event::Memory(MemoryEvent::Added(memory)) = recorded.event {
@@ -79,6 +89,31 @@ pub fn add(
     let row = load_memory(&session, &id)?;
     sync_project_files(&session, told);
     Ok(row.into())
+}
+
+/// What the caller keeps in the same words; another's word is worth less, or more. Of
+/// guardrails each title is followed once: a second one is refused.
+fn find_known(session: &Session<'_>, memory: &Memory) -> Result<Option<MemoryRow>, Failure> {
+    if memory.kind == MemoryKind::Guardrail {
+        return Ok(None);
+    }
+    let words = |of: &Memory| {
+        let (title, content, context) = (&of.title, &of.content, &of.context);
+        let topic = of.topic.clone();
+        (
+            of.kind,
+            topic,
+            title.clone(),
+            content.clone(),
+            context.clone(),
+        )
+    };
+    let facts = session.world.command_facts(HolderLiveness::Nothing);
+    let (said, by) = (words(memory), facts.actor.to_string());
+    let rows = session.load(&[Need::Memories(None)])?.tables;
+    let mut rows = rows.memories();
+    let known = rows.find(|row| row.is_followed() && row.by == by && words(&row.memory) == said);
+    Ok(known.cloned())
 }
 
 /// What an agent keeps, with the attempt that it comes from.
