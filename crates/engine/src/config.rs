@@ -395,8 +395,14 @@ impl Config {
         };
         let path = Self::path(project);
         let wrong = |what: String| {
-            Failure::new("usage", format!("{}: {what}", path.display()))
-                .with_hint("mend the file, then repeat the command")
+            let unknown = what.contains("unknown field");
+            let meant = unknown.then(|| keys::closest_to_unknown(&text)).flatten();
+            let meant = meant.map(|key| format!("the setting may be `{key}`: "));
+            let hint = format!(
+                "{}mend the file, then repeat the command",
+                meant.unwrap_or_default()
+            );
+            Failure::new("usage", format!("{}: {what}", path.display())).with_hint(hint)
         };
         Self::parse(&text).map_err(wrong)
     }

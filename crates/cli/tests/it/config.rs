@@ -110,6 +110,19 @@ fn each_setting_says_where_it_comes_from_and_secrets_stay_out() {
 }
 
 #[test]
+fn an_unknown_key_of_the_file_is_named_with_the_nearest_known_one() {
+    let scratch = Scratch::new();
+    scratch.write(CONFIG, "[claims]\nchangd = \"ask\"\n");
+    let meant = "the setting may be `claims.changed`";
+    for args in [&["config", "show"][..], &["run", "x.md"], &["doctor"]] {
+        let said = scratch.piton(args);
+        let shown = format!("{}{}", said.out, said.err);
+        assert!(shown.contains("line 2, column 1"), "{shown}");
+        assert!(shown.contains(meant), "{shown}");
+    }
+}
+
+#[test]
 fn what_is_no_setting_or_does_not_fit_changes_nothing() {
     let scratch = with_settings();
     for (key, value, message) in [

@@ -4,11 +4,13 @@
 use std::fmt;
 use std::ops::Range;
 
+use piton_core::evidence::{Baseline, ClaimRules};
 use piton_formats::closest_word;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::Config;
+use super::workspace::{LANES, LANES_FOLDER};
 
 /// What the default settings do not show: `NAME` stands for a name of the user's.
 const ALL: &str = r#"
@@ -100,14 +102,45 @@ impl fmt::Display for SettingKey {
     }
 }
 
+/// The known key that the first unknown one in a text is most likely meant to be.
+pub(super) fn closest_to_unknown(text: &str) -> Option<String> {
+    let table: toml::Table = toml::from_str(text).ok()?;
+    let table = serde_json::to_value(table).ok()?;
+    let mut closest = None;
+    for_each_value(&table, &mut Vec::new(), &mut |path, _| {
+        let key = SettingKey(path.to_vec());
+        if closest.is_none() && !key.is_known() {
+            closest = key.closest();
+        }
+    });
+    closest
+}
+
+/// The settings, with what holds where the file does not say it.
+fn with_defaults(config: &Config) -> Config {
+    let mut config = config.clone();
+    let (claims, rules) = (&mut config.claims, ClaimRules::default());
+    claims.changed.get_or_insert(rules.changed);
+    claims.weakened.get_or_insert(rules.weakened);
+    claims.baseline.get_or_insert(Baseline::Auto);
+    let workspace = &mut config.workspace;
+    workspace.lanes.get_or_insert(LANES);
+    workspace.root.get_or_insert_with(|| LANES_FOLDER.into());
+    config
+}
+
 /// Every setting that has a value, in the order of the tables.
 pub(crate) fn values_of_config(config: &Config) -> Vec<(SettingKey, Value)> {
     let mut values = Vec::new();
-    for_each_value(&to_json(config), &mut Vec::new(), &mut |path, value| {
-        if !value.is_null() {
-            values.push((SettingKey(path.to_vec()), value.clone()));
-        }
-    });
+    for_each_value(
+        &to_json(&with_defaults(config)),
+        &mut Vec::new(),
+        &mut |path, value| {
+            if !value.is_null() {
+                values.push((SettingKey(path.to_vec()), value.clone()));
+            }
+        },
+    );
     values
 }
 
@@ -321,6 +354,64 @@ mod tests {
         let parsed = SettingKey::parse(key).expect("a key");
         let changed = set_value(text, &parsed, literal);
         assert_eq!(changed.as_deref(), expected, "{key} = {literal}");
+    }
+
+    /// The rows of the tables `key of`, each key with a default that is one value.
+    fn documented_defaults(guide: &str) -> Vec<(String, String)> {
+        let mut table = None;
+        let mut found = Vec::new();
+        for line in guide.lines() {
+            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+            let &[keys, _, default] = cells.as_slice() else {
+                continue;
+            };
+            if let Some(name) = keys.strip_prefix("key of `[") {
+                table = name.strip_suffix("]`").filter(|name| !name.contains(NAME));
+                continue;
+            }
+            let default = default.split(" (").next().unwrap_or_default();
+            let is_number = default.bytes().all(|byte| byte.is_ascii_digit());
+            let value = default
+                .strip_prefix('`')
+                .and_then(|of| of.strip_suffix('`'));
+            let value = value.or(is_number.then_some(default));
+            let Some((table, value)) = table.zip(value).filter(|(_, of)| !of.contains('`')) else {
+                continue;
+            };
+            let keys = keys.split(", ").map(|key| key.trim_matches('`'));
+            found.extend(keys.map(|key| (format!("{table}.{key}"), value.to_owned())));
+        }
+        found
+    }
+
+    #[test]
+    fn each_default_of_the_guide_is_shown() {
+        let guide = include_str!("../../../../docs/guide/configuration.md");
+        let shown: Vec<(String, String)> = values_of_config(&Config::default())
+            .into_iter()
+            .map(|(key, value)| {
+                let text = value.as_str().map(str::to_owned);
+                (key.to_string(), text.unwrap_or_else(|| value.to_string()))
+            })
+            .collect();
+        let documented = documented_defaults(guide);
+        assert!(documented.len() > 20, "{documented:?}");
+        let missing: Vec<_> = documented.iter().filter(|of| !shown.contains(of)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn the_key_that_an_unknown_one_is_meant_to_be_is_found() {
+        for (text, meant) in [
+            ("[claims]\nchangd = \"ask\"\n", Some("claims.changed")),
+            (
+                "[agents.mine]\npogram = \"x\"\n",
+                Some("agents.mine.program"),
+            ),
+            ("[agent]\nuse = \"x\"\n", None),
+        ] {
+            assert_eq!(closest_to_unknown(text).as_deref(), meant, "{text}");
+        }
     }
 
     #[test]

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// So many lanes are at work where a plan leaves it to a project that does not say.
 pub const LANES: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
+/// The folder that the lanes lie in by itself, seen from the project.
+pub(crate) const LANES_FOLDER: &str = ".piton/lanes";
+
 /// Each lane has so many ports of its own.
 pub const PORTS_A_LANE: u32 = 10;
 
