@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::harness::{DEMO, RUN, Running, Said, Scratch};
@@ -20,7 +21,11 @@ fn size() -> (u32, usize) {
 /// A terminal of its own, in which a command line runs in a scratch project.
 pub(crate) struct Terminal<'s> {
     scratch: &'s Scratch,
+    /// The server of the one before may not have ended yet.
+    server: String,
 }
+
+static TERMINALS: AtomicU32 = AtomicU32::new(0);
 
 impl Drop for Terminal<'_> {
     fn drop(&mut self) {
@@ -44,7 +49,9 @@ impl<'s> Terminal<'s> {
             "watched.sh",
             &format!("trap : INT\nunset NO_COLOR\npiton() {{ '{piton}' \"$@\"; }}\n{line}\necho \"ended $?\"\nexec sleep 600"),
         );
-        let terminal = Self { scratch };
+        let number = TERMINALS.fetch_add(1, Ordering::Relaxed);
+        let server = format!("piton-{number}");
+        let terminal = Self { scratch, server };
         terminal.tmux(&format!(
             "-f /dev/null new-session -d -x {columns} -y 20 ./watched.sh"
         ));
@@ -57,8 +64,9 @@ impl<'s> Terminal<'s> {
         self.scratch.script(
             "tmux.sh",
             &format!(
-                "TMUX_TMPDIR='{}' exec tmux -u {arguments}",
-                folder.display()
+                "TMUX_TMPDIR='{}' exec tmux -L {} -u {arguments}",
+                folder.display(),
+                self.server
             ),
         );
         let said = self.scratch.shell("tmux.sh").output().expect("a shell");

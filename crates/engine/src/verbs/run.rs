@@ -1392,11 +1392,6 @@ pub(crate) fn agents_on_path(world: &World) -> Vec<&'static str> {
         .collect()
 }
 
-/// The agent to name in a hint, of those on `PATH`.
-fn likeliest_agent(found: &[&'static str]) -> &'static str {
-    found.first().copied().unwrap_or(KNOWN_PROGRAMS[0].name)
-}
-
 /// What to type to begin a plan that was not begun: with an agent, unless the
 /// configuration names one.
 pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> String {
