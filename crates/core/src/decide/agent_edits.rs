@@ -292,8 +292,7 @@ fn defer_native_of_doubtful_items(
         };
         let goes_along = |doubt: &&Edit| {
             let is_gate = matches!(doubt, Edit::SetGate { .. } | Edit::SetWait { .. });
-            (is_gate && !agent.criteria)
-                || matches!(doubt, Edit::SetRepository { .. } | Edit::SetPrompt { .. })
+            (is_gate && !agent.criteria) || matches!(doubt, Edit::SetRepository { .. })
         };
         let mut others = doubts.iter().filter(goes_along);
         others.any(|doubt| doubt.target_node() == Some(node))
@@ -518,15 +517,10 @@ pub(super) fn drop_finished_edits(story: &mut EventBuffer<'_>, run: RunId) {
         story,
         run,
         "what it was about is finished",
-        |tables, asked, edit| match edit.target_node() {
-            Some(node) => tables.item(run, node).is_none_or(|row| {
-                // What only the format has is said with the rest.
-                let is_native = matches!(edit, Edit::SetNative { .. });
-                let is_about_it =
-                    |one: &&Edit| *one == edit || (is_native && one.target_node() == Some(node));
-                let mut about_it = asked.edits.iter().filter(is_about_it);
-                !row.state.is_finished() || about_it.any(|edit| is_still_open(edit, row))
-            }),
+        |tables, _, edit| match edit.target_node() {
+            Some(node) => tables
+                .item(run, node)
+                .is_none_or(|row| !row.state.is_finished() || is_still_open(edit, row)),
             None => tables
                 .run(run)
                 .is_none_or(|row| row.state != RunState::Done),

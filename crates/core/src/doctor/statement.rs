@@ -164,9 +164,6 @@ mod tests {
             "set POOL_MAX=3",
             &[("max pool poolmax set", Some("3"), false)],
         );
-        check("Do run cargo fmt", &[("cargo fmt run", None, false)]);
-        check("Do not run cargo fmt", &[("cargo fmt run", None, true)]);
-        check("Don't run cargo fmt", &[("cargo fmt run", None, true)]);
         check("Use port 5432", &[("port us", Some("5432"), false)]);
         check(
             "Steam the oak; do not\nbend ash! In winter, elm must soak",

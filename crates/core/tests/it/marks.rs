@@ -6,7 +6,6 @@ use piton_core::evidence::{
     ClaimOverrides, Evidence, Level, WeakenedProof, Worth, level_of_evidence,
 };
 use piton_core::gate::{Gate, GateReport};
-use piton_core::native::Native;
 use piton_core::policy::{Limits, Policy};
 use piton_core::{
     AttemptId, Command, DecisionKind, DecisionRow, Edit, ItemState, Outcome, Refusal, RunState,
@@ -649,48 +648,6 @@ fn what_an_agent_changed_of_an_item_stays_asked_about_when_the_item_is_finished(
         assert_eq!(*world.item("b") == before, verb == Verb::KeepPiton);
         let is_taken = world.item("b").plan.prompt.as_deref() == Some("nothing to do");
         assert_eq!(is_taken, verb == Verb::KeepFile);
-    }
-}
-
-/// What only the format has, as a title, stands in the file in the same words.
-#[test]
-fn what_an_agent_reworded_is_in_force_whole_or_not_at_all() {
-    let native = || Native {
-        face: "prd-json".to_owned(),
-        version: 1,
-        body: "{}".to_owned(),
-    };
-    for (verb, is_done) in [
-        (Verb::KeepFile, false),
-        (Verb::KeepPiton, false),
-        (Verb::KeepFile, true),
-        (Verb::KeepPiton, true),
-    ] {
-        let (mut world, token, attempt) = at_work("a\nb");
-        let edits = vec![
-            Edit::SetPrompt {
-                node: node("b"),
-                prompt: Some("nothing to do".to_owned()),
-            },
-            Edit::SetNative {
-                node: Some(node("b")),
-                native: Some(native()),
-            },
-        ];
-        by_agent(&mut world, attempt, edits.clone());
-        assert_eq!(world.item("b").plan.native, None);
-        let report = Report::with_outcome(Outcome::Completed);
-        world.end(token, "a", attempt, report);
-        if is_done {
-            finish(&mut world, token, "b", true);
-        }
-        let asked = open_of(&world, DecisionKind::AgentEdit).map(|row| row.edits.clone());
-        assert_eq!(asked, Some(edits));
-        world.decide(verb, None);
-        let is_taken = verb == Verb::KeepFile;
-        let plan = &world.item("b").plan;
-        assert_eq!(plan.native == Some(native()), is_taken);
-        assert_eq!(plan.prompt.as_deref() == Some("nothing to do"), is_taken);
     }
 }
 
