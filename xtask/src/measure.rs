@@ -112,7 +112,7 @@ fn measure(root: &Path) -> Result<Vec<Measure>, String> {
         value: lines,
         ..Measure::new(
             "lines",
-            [116_477, 145_300],
+            [116_477, 145_380],
             crates.iter().map(by_crate).collect(),
         )
     });

@@ -334,7 +334,7 @@ mod agents {
         scratch.write(".piton/config.toml", "[agent]\nuze = \"x\"\n");
         insta::assert_snapshot!(scratch.shows(&["run", "demo"]), @r"
         error: SCRATCH/.piton/config.toml: line 2, column 1: unknown field `uze`, expected one of `use`, `commands`, `wall-timeout`, `idle-timeout`, `no-progress`, `grace`, `output-bytes-max` [usage]
-        hint: mend the file, then repeat the command
+        hint: the setting may be `agent.use`: mend the file, then repeat the command
         [exit 2]
         ");
         scratch.write(

@@ -537,6 +537,10 @@ pub fn list(
                     item.state == ItemState::Ready && item.hold_at(world.now()).is_none()
                 }
             };
+            // What is left out matters as long as nothing is listed.
+            if !is_meant && !items.is_empty() {
+                continue;
+            }
             let view = ItemView::of_item(&viewer, item);
             if is_meant && has_labels(&view, labels) {
                 items.push(view);
