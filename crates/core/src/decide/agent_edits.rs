@@ -529,19 +529,10 @@ pub(super) fn drop_finished_edits(story: &mut EventBuffer<'_>, run: RunId) {
 }
 
 /// Whether an edit of an item that is finished still says something of it: that it
-/// is to be done again, that what is done is left out, or what holds should it be done
-/// again. The file says so until a person has answered.
+/// is to be done again, or what holds should it be. The file says so until a person
+/// has answered.
 fn is_still_open(edit: &Edit, row: &ItemRow) -> bool {
-    let sets_back = matches!(edit, Edit::SetState { to, .. } if match to {
-        ItemState::Pending | ItemState::Ready => true,
-        ItemState::Skipped => row.state == ItemState::Done,
-        ItemState::Working
-        | ItemState::Waiting
-        | ItemState::Failed
-        | ItemState::Blocked
-        | ItemState::Done
-        | ItemState::Dropped => false,
-    });
+    let sets_back = matches!(edit, Edit::SetState { to, .. } if matches!(to, ItemState::Pending | ItemState::Ready));
     let holds_again = matches!(
         edit,
         Edit::SetPrompt { .. }

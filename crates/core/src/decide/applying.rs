@@ -355,11 +355,6 @@ fn set_state(
     }
     match to {
         ItemState::Skipped if row.people.skip_asked => Ok(()),
-        // What an agent left out was done before a person said that it goes.
-        ItemState::Skipped if row.state == ItemState::Done && row.is_leaf() => {
-            set_pending(story, run, by, &row)?;
-            Ok(skip_item(story, run, node, None)?)
-        }
         ItemState::Skipped => Ok(skip_item(story, run, node, None)?),
         ItemState::Pending | ItemState::Ready => set_pending(story, run, by, &row),
         ItemState::Done => mark_done(story, run, by, &row),

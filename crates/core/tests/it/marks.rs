@@ -651,28 +651,6 @@ fn what_an_agent_changed_of_an_item_stays_asked_about_when_the_item_is_finished(
     }
 }
 
-/// The file goes on to say that it is left out.
-#[test]
-fn what_an_agent_left_out_stays_asked_about_when_it_is_done() {
-    for (verb, state) in [
-        (Verb::KeepFile, ItemState::Skipped),
-        (Verb::KeepPiton, ItemState::Done),
-    ] {
-        let (mut world, token, attempt) = at_work("a\nb");
-        let skip = set("b", ItemState::Skipped);
-        by_agent(&mut world, attempt, vec![skip.clone()]);
-        let report = Report::with_outcome(Outcome::Completed);
-        world.end(token, "a", attempt, report);
-        finish(&mut world, token, "b", true);
-        let asked = open_of(&world, DecisionKind::AgentEdit).map(|row| row.edits.clone());
-        assert_eq!(asked, Some(vec![skip]));
-        world.decide(verb, None);
-        assert_eq!(open_of(&world, DecisionKind::AgentEdit), None);
-        assert_eq!(world.item("b").state, state);
-        assert_eq!(world.state(), RunState::Done);
-    }
-}
-
 #[test]
 fn another_check_of_what_is_done_may_be_an_agents_as_well() {
     let (mut world, token) = World::running("a gate=3\nb");
